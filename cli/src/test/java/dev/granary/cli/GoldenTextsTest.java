@@ -132,7 +132,12 @@ class GoldenTextsTest {
         Path shared = directory.resolve("shared");
         try (SharedDirectory left = new SharedDirectory(shared, true)) {
             left.claims()
-                    .claim(second, new Claim("0123456789abcdef", Duration.ofSeconds(4), Claim.State.COMPILING));
+                    .claim(
+                            second,
+                            new Claim(
+                                    "0123456789abcdef",
+                                    Duration.ofSeconds(4),
+                                    Claim.State.COMPILING));
         }
         run(
                 "inspect " + second.hash() + " --capacity 0",

@@ -246,8 +246,9 @@ public final class Granary implements AutoCloseable {
      * primitive and its entry is not there yet. For tools that divide the work of many lookups:
      * they look up first what nobody compiles, then the rest.
      */
-    public <D extends PrimitiveDescriptor, P extends Primitive> Optional<LookupResult<P>> lookupUnclaimed(
-            Engine<D, P> engine, D descriptor) throws CompileException {
+    public <D extends PrimitiveDescriptor, P extends Primitive>
+            Optional<LookupResult<P>> lookupUnclaimed(Engine<D, P> engine, D descriptor)
+                    throws CompileException {
         if (context.fleet().isEmpty()) {
             return Optional.of(lookup(engine, descriptor)); // shared with other threads
         }

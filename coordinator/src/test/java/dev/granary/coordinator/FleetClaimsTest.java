@@ -105,7 +105,10 @@ class FleetClaimsTest {
             bucket.claims()
                     .claim(
                             kernel.getId(),
-                            new Claim("0123456789abcdef", Duration.ofMillis(100), Claim.State.COMPILING));
+                            new Claim(
+                                    "0123456789abcdef",
+                                    Duration.ofMillis(100),
+                                    Claim.State.COMPILING));
             assertEquals(
                     PrimitiveSource.COMPILED,
                     granary.lookup(fleet.engine, kernel).source());
@@ -120,11 +123,11 @@ class FleetClaimsTest {
         Id id = FakeDescriptor.of("claimed").getId();
         Explainer.Request request = new Explainer.Request(
                 id, id.target(), List.of(), Optional.empty(), Optional.empty());
-        GranaryConfig config =
-                fleet.config("machine").bucketWait(TestNode.LONG).build();
+        GranaryConfig config = fleet.config("machine").bucketWait(TestNode.LONG).build();
         try (fleet;
                 BucketTier bucket = fleet.bucket()) {
-            Claim claim = new Claim("0123456789abcdef", Duration.ofSeconds(7), Claim.State.COMPILING);
+            Claim claim =
+                    new Claim("0123456789abcdef", Duration.ofSeconds(7), Claim.State.COMPILING);
             assertEquals(Optional.empty(), explain(config, request).claim());
             bucket.claims().claim(id, claim);
             fleet.requests();
@@ -139,8 +142,7 @@ class FleetClaimsTest {
 
     private static Explainer.Explanation explain(GranaryConfig config, Explainer.Request request)
             throws ConfigException {
-        return Explainer.explain(
-                config, SpirvCompiler.onPath(), InstantSource.system(), request);
+        return Explainer.explain(config, SpirvCompiler.onPath(), InstantSource.system(), request);
     }
 
     @Test

@@ -15,8 +15,8 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.tier.CompileTimes;
 import dev.granary.coordinator.tier.MissAdvice;
 import dev.granary.coordinator.tier.TestTiers;
-import dev.granary.coordinator.tier.TimeBudget;
 import dev.granary.coordinator.tier.Tiers.Layer;
+import dev.granary.coordinator.tier.TimeBudget;
 import dev.granary.local.SharedDirectory;
 
 import org.junit.jupiter.api.AfterEach;
@@ -125,10 +125,10 @@ class MissAdviceTest {
         System.setErr(new PrintStream(log, true, UTF_8));
         try {
             for (String machine : List.of("one", "two")) {
-                try (Granary granary = Granary.open(fleet.config(
-                                machine, TestFleet.BUCKET + "?access=read")
-                        .bucketWait(TestNode.LONG)
-                        .build())) {
+                try (Granary granary =
+                        Granary.open(fleet.config(machine, TestFleet.BUCKET + "?access=read")
+                                .bucketWait(TestNode.LONG)
+                                .build())) {
                     for (FakeDescriptor kernel : TestFleet.kernels(4)) {
                         granary.primitive(fleet.engine, kernel);
                     }

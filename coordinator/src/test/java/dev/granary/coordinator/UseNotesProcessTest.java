@@ -73,8 +73,8 @@ class UseNotesProcessTest {
             }
             assertEquals(1, sent(fleet));
 
-            GranaryConfig config = fleet.config("machine", TestFleet.BUCKET + "?access=read")
-                    .build();
+            GranaryConfig config =
+                    fleet.config("machine", TestFleet.BUCKET + "?access=read").build();
             Instant later = Instant.now().plus(Duration.ofHours(1));
             try (Granary granary = Granary.builder()
                     .config(config)

@@ -77,7 +77,8 @@ class FleetProcessTest {
 
             @Override
             public String requests() {
-                return "; " + server.requests().put() + " PUT, " + server.requests().get() + " GET";
+                return "; " + server.requests().put() + " PUT, "
+                        + server.requests().get() + " GET";
             }
 
             @Override

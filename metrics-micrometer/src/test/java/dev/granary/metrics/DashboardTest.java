@@ -1,10 +1,10 @@
 package dev.granary.metrics;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.testing.SystemTool;
@@ -75,8 +75,7 @@ class DashboardTest {
 
     private static void promtool(String command, String of, Path file) throws Exception {
         assumeTrue(
-                SystemTool.run("promtool", "--version"),
-                "no promtool: apt-get install prometheus");
+                SystemTool.run("promtool", "--version"), "no promtool: apt-get install prometheus");
         Process process = new ProcessBuilder("promtool", command, of, file.toString())
                 .redirectErrorStream(true)
                 .start();

@@ -13,7 +13,6 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
 import dev.granary.cache.format.EntryFormat.WriteAttemptId;
-
 import dev.granary.cache.support.SharedStore;
 
 import org.jspecify.annotations.Nullable;

@@ -7,6 +7,7 @@ import dev.granary.cache.support.ClaimStore;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.file.DirectoryStream;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -67,9 +68,9 @@ final class SharedClaims implements ClaimStore {
                 }
                 Result seen = last(id, number, Optional.of(written));
                 // a file server may report that the link exists after it has created it
-                return seen instanceof Result.Taken(Claim there, _, String version)
-                                && there.nonce().equals(claim.nonce())
-                        ? new Result.Mine(version)
+                return seen instanceof Result.Taken taken
+                                && taken.claim().nonce().equals(claim.nonce())
+                        ? new Result.Mine(taken.version())
                         : seen;
             } finally {
                 Files.deleteIfExists(written);
@@ -165,8 +166,8 @@ final class SharedClaims implements ClaimStore {
 
     /** Opens the directory of a file: an NFS client then asks the server which files are there. */
     static void refresh(Path file) throws IOException {
-        try {
-            Files.newDirectoryStream(file.getParent()).close();
+        try (DirectoryStream<Path> _ = Files.newDirectoryStream(file.getParent())) {
+            return; // opening it is enough
         } catch (NoSuchFileException | NotDirectoryException e) {
             return; // the files are not there either
         }

@@ -1,10 +1,10 @@
 package dev.granary.local;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Id;
 import dev.granary.cache.PersistentCache;
@@ -34,8 +34,10 @@ import java.util.Optional;
 /** Contract suite of claims, run on a shared directory, and tests of its files. */
 final class SharedClaimsTest extends ClaimStoreContract {
     private static final Id ID = TestEntries.id("claimed");
-    private static final Claim ONE = new Claim("0000000000000001", Duration.ZERO, Claim.State.COMPILING);
-    private static final Claim OTHER = new Claim("0000000000000002", Duration.ZERO, Claim.State.COMPILING);
+    private static final Claim ONE =
+            new Claim("0000000000000001", Duration.ZERO, Claim.State.COMPILING);
+    private static final Claim OTHER =
+            new Claim("0000000000000002", Duration.ZERO, Claim.State.COMPILING);
 
     @TempDir
     private Path temporary;
@@ -94,8 +96,7 @@ final class SharedClaimsTest extends ClaimStoreContract {
         Files.createDirectories(file().getParent());
         switch (content) {
             case "pipe" ->
-                Assumptions.assumeTrue(
-                        SystemTool.run("mkfifo", file().toString()), "no mkfifo");
+                Assumptions.assumeTrue(SystemTool.run("mkfifo", file().toString()), "no mkfifo");
             case "directory" -> Files.createDirectory(file());
             default -> Files.writeString(file(), content, UTF_8);
         }

@@ -90,8 +90,7 @@ final class BucketClaims implements ClaimStore {
             return new Result.Unavailable("the claim cannot be read");
         }
         return Claim.decode(found.bytes().toArray(ValueLayout.JAVA_BYTE))
-                .<Result>map(
-                        claim -> new Result.Taken(claim, found.dates().age(), found.etag()))
+                .<Result>map(claim -> new Result.Taken(claim, found.dates().age(), found.etag()))
                 .orElseGet(() -> new Result.Unavailable("the claim is damaged"));
     }
 }

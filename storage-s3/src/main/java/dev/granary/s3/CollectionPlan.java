@@ -180,10 +180,7 @@ public final class CollectionPlan {
         }
 
         private Sum sum(Predicate<Candidate> which) {
-            return entries.stream()
-                    .filter(which)
-                    .map(Candidate::sum)
-                    .reduce(Sum.NONE, Sum::plus);
+            return entries.stream().filter(which).map(Candidate::sum).reduce(Sum.NONE, Sum::plus);
         }
 
         boolean isLeaving(Sha256 id) {
@@ -198,8 +195,9 @@ public final class CollectionPlan {
 
         void addPack(ObjectName name, PackIndex index) {
             boolean isYoung = !listedOld.contains(name);
-            index.locations().forEach(one -> entries.add(new Candidate(
-                    one.id().prefix(), one.length(), one.compileNanos(), isYoung)));
+            index.locations()
+                    .forEach(one -> entries.add(new Candidate(
+                            one.id().prefix(), one.length(), one.compileNanos(), isYoung)));
         }
 
         /** Merges the copies of entries, once all are there. */
@@ -338,8 +336,7 @@ public final class CollectionPlan {
         });
     }
 
-    private void forEach(
-            Map<String, long[]> ids, Consumer<Candidate> visitor) {
+    private void forEach(Map<String, long[]> ids, Consumer<Candidate> visitor) {
         ids.forEach((namespace, prefixes) -> {
             Target target = targets.get(namespace);
             if (target != null) {
@@ -357,8 +354,8 @@ public final class CollectionPlan {
     void judge() {
         for (Target target : targets.values()) {
             for (Candidate entry : target.entries) {
-                entry.isLeaving = entry.mayLeave()
-                        && (rules.isAll() || (knowsUnused() && !entry.isUsed));
+                entry.isLeaving =
+                        entry.mayLeave() && (rules.isAll() || (knowsUnused() && !entry.isUsed));
             }
         }
         long excess = excessBytes();

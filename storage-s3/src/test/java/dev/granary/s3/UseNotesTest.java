@@ -113,11 +113,11 @@ class UseNotesTest {
     void unsorted() throws Exception {
         store.place(
                 KEY,
-                EMPTY.replace("\"ids\":{}", "\"ids\":{\"opencl/x\":\"AAAAAAAAAAIAAAAAAAAAAQAAAAAA"
-                                + "AAAC\"}")
+                EMPTY.replace(
+                                "\"ids\":{}",
+                                "\"ids\":{\"opencl/x\":\"AAAAAAAAAAIAAAAAAAAAAQAAAAAA" + "AAAC\"}")
                         .getBytes(UTF_8));
-        assertArrayEquals(
-                new long[] {1, 2}, read(DAY, 0).getFirst().ids().get("opencl/x"));
+        assertArrayEquals(new long[] {1, 2}, read(DAY, 0).getFirst().ids().get("opencl/x"));
     }
 
     @Test
@@ -182,7 +182,8 @@ class UseNotesTest {
         notes.write(note(DAY, 0xaa, 1));
         for (String failing : List.of("LIST", "GET")) {
             store.plan(FaultPlan.when(
-                    request -> request.operation().equals(failing), new Fault.Lost(Fault.ERROR_500)));
+                    request -> request.operation().equals(failing),
+                    new Fault.Lost(Fault.ERROR_500)));
             assertThrows(IOException.class, () -> read(DAY, 0), failing);
         }
     }

@@ -142,8 +142,7 @@ public abstract class ClaimStoreContract {
     @DisplayName("A claim of another machine has an age of a few seconds, or an unknown one")
     void age() {
         machine().claim(id, claim(1));
-        Result.Taken taken =
-                assertInstanceOf(Result.Taken.class, machine().claim(id, claim(2)));
+        Result.Taken taken = assertInstanceOf(Result.Taken.class, machine().claim(id, claim(2)));
         Duration age = taken.age().orElse(Duration.ZERO);
         assertFalse(age.isNegative());
         assertTrue(age.compareTo(Duration.ofMinutes(1)) < 0, age::toString);

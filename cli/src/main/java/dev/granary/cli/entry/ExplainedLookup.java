@@ -125,7 +125,8 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
         String waiting = waitLimit()
                 .map(limit -> "a lookup waits for the other process, at most " + Units.time(limit)
                         + "; otherwise ")
-                .or(() -> explanation.claim()
+                .or(() -> explanation
+                        .claim()
                         .filter(claim -> !claim.taken().claim().hasFailed())
                         .map(_ -> "a lookup may wait for the other machine; otherwise "))
                 .orElse("");

@@ -6,8 +6,8 @@ import dev.granary.cache.Engine;
 import dev.granary.cache.Id;
 import dev.granary.cache.Primitive;
 import dev.granary.cli.manifest.KernelSpec;
-import dev.granary.cli.output.BuildLog;
 import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.output.BuildLog;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
@@ -122,8 +122,7 @@ final class KernelRunner {
                 Math.clamp(kernels.size(), 1, jobs),
                 Thread.ofPlatform().daemon().name("granary-job-", 1).factory());
         try {
-            ExecutorCompletionService<Attempt> completed =
-                    new ExecutorCompletionService<>(threads);
+            ExecutorCompletionService<Attempt> completed = new ExecutorCompletionService<>(threads);
             List<Integer> order =
                     new ArrayList<>(IntStream.range(0, kernels.size()).boxed().toList());
             Collections.shuffle(order); // each machine begins with other kernels

@@ -68,8 +68,8 @@ final class OwnEngines {
             if (type.getConstructor().newInstance() instanceof Engine<?, ?> engine) {
                 return (Engine<KernelDescriptor, ?>) engine;
             }
-            throw new ConfigException("--engine " + name + " does not implement "
-                    + Engine.class.getName());
+            throw new ConfigException(
+                    "--engine " + name + " does not implement " + Engine.class.getName());
         } catch (ClassNotFoundException e) {
             throw new ConfigException(
                     "--engine " + name + ": there is no such class; give its jar by --class-path");

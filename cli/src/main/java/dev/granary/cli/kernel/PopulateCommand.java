@@ -136,7 +136,8 @@ public final class PopulateCommand extends KernelsCommand {
     }
 
     /** Compiles and publishes the kernels. */
-    private int populate(GranaryConfig config, Path temporary, int threads, List<KernelSpec> kernels)
+    private int populate(
+            GranaryConfig config, Path temporary, int threads, List<KernelSpec> kernels)
             throws Exception {
         BucketConfig bucket = Place.firstWritable(
                 config,
@@ -229,15 +230,13 @@ public final class PopulateCommand extends KernelsCommand {
         if (population.isComplete() && bucket instanceof BucketConfig.S3 s3) {
             try (BucketTier tier = TierFactory.bucketForBackground(s3);
                     BulkBucket bulk = tier.packed()) {
-                failure = bulk.pins()
-                        .write(name, population.expected())
-                        .map(StoreFailure::toString);
+                failure =
+                        bulk.pins().write(name, population.expected()).map(StoreFailure::toString);
             }
         }
         report.data("pinned", failure.isEmpty());
         if (failure.isEmpty()) {
-            report.line(
-                    Units.plural(population.expected().size(), "entry") + " pinned as " + name);
+            report.line(Units.plural(population.expected().size(), "entry") + " pinned as " + name);
         } else {
             report.problem("not pinned as " + name + ": " + failure.get());
         }

@@ -117,8 +117,8 @@ public final class Recompilation {
                     failures,
                     err);
             List<Sampled> others = sampled.values().stream()
-                    .filter(each -> once.containsKey(each.id)
-                            && !each.stored.equals(once.get(each.id)))
+                    .filter(each ->
+                            once.containsKey(each.id) && !each.stored.equals(once.get(each.id)))
                     .toList();
             if (!others.isEmpty()) {
                 twice = compile(
@@ -155,8 +155,7 @@ public final class Recompilation {
         return !counts.containsKey(Verdict.DIFFERENT) && !counts.containsKey(Verdict.FAILED);
     }
 
-    private static Verdict verdict(
-            Sha256 stored, @Nullable Sha256 once, @Nullable Sha256 twice) {
+    private static Verdict verdict(Sha256 stored, @Nullable Sha256 once, @Nullable Sha256 twice) {
         if (stored.equals(once)) {
             return Verdict.EQUAL;
         }

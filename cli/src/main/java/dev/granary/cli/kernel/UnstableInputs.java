@@ -49,8 +49,7 @@ final class UnstableInputs {
     static void add(String kernel, Id id, Report report) {
         if (!id.isEmpty()) {
             for (Id.Field field : id.fields()) {
-                reason(field)
-                        .ifPresent(reason -> add(kernel, field, reason, report));
+                reason(field).ifPresent(reason -> add(kernel, field, reason, report));
             }
         }
     }

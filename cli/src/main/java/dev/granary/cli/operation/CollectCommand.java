@@ -115,10 +115,9 @@ public final class CollectCommand extends OutputCommand {
         Report report = report().data("bucket", bucket.name());
         try (BucketTier tier = TierFactory.bucket(bucket, TierFactory.directory(config));
                 BulkBucket bulk = tier.packed()) {
-            boolean isHealthy =
-                    isListingPins || unpinned != null
-                            ? pins(bulk.pins(), report)
-                            : collect(tier, bulk.collector(), report.line("in  " + bucket.name()));
+            boolean isHealthy = isListingPins || unpinned != null
+                    ? pins(bulk.pins(), report)
+                    : collect(tier, bulk.collector(), report.line("in  " + bucket.name()));
             report.data("healthy", isHealthy).print();
             return isHealthy ? 0 : 1;
         } catch (IOException e) {
@@ -139,7 +138,11 @@ public final class CollectCommand extends OutputCommand {
         }
         ReportTable table = report.table("pins", "name", "entries", "written", "~targets");
         pins.read(pin -> {
-            table.row(pin.name(), pin.entries(), Instant.ofEpochMilli(pin.writtenMillis()), pin.ids().keySet());
+            table.row(
+                    pin.name(),
+                    pin.entries(),
+                    Instant.ofEpochMilli(pin.writtenMillis()),
+                    pin.ids().keySet());
         });
         return true;
     }
@@ -167,8 +170,8 @@ public final class CollectCommand extends OutputCommand {
 
     private static boolean failures(CollectionPlan plan, Report report) {
         plan.targets().forEach(each -> each.failure()
-                .ifPresent(cause ->
-                        report.problem(each.namespace() + " is not collected: " + cause)));
+                .ifPresent(
+                        cause -> report.problem(each.namespace() + " is not collected: " + cause)));
         return plan.targets().stream().allMatch(each -> each.failure().isEmpty());
     }
 
@@ -263,12 +266,17 @@ public final class CollectCommand extends OutputCommand {
                         + (isDeleting ? " left, " : " would leave, ")
                         + Units.entries(staying.entries(), staying.bytes()) + " stay");
         addStaying("pinned", sum(plan, CollectionPlan.Target::pinned), "stay as pinned", report);
-        addStaying("young", sum(plan, CollectionPlan.Target::young), "stay, younger than a day", report);
+        addStaying(
+                "young",
+                sum(plan, CollectionPlan.Target::young),
+                "stay, younger than a day",
+                report);
         Sum over = sum(plan, CollectionPlan.Target::overBudget);
         report.count(
                 "overBudget",
                 over.entries(),
-                Units.entries(over.entries(), over.bytes()) + " of those that leave are over the budget");
+                Units.entries(over.entries(), over.bytes())
+                        + " of those that leave are over the budget");
         addKnown(plan, report);
         report.data("oldClaims", plan.claims())
                 .count(
@@ -295,15 +303,14 @@ public final class CollectCommand extends OutputCommand {
         if (isAll) {
             return;
         }
-        Optional<LocalDate> knownFrom =
-                plan.firstNote().map(day -> day.plusDays(unused.toDays()));
+        Optional<LocalDate> knownFrom = plan.firstNote().map(day -> day.plusDays(unused.toDays()));
         report.data("firstNote", plan.firstNote())
                 .data("knownFrom", knownFrom)
                 .data("knowsUnused", plan.knowsUnused());
         if (!plan.knowsUnused()) {
             report.line(knownFrom
-                    .map(day -> "what is unused is known from " + day + " on: notes of use begin on "
-                            + plan.firstNote().get())
+                    .map(day -> "what is unused is known from " + day
+                            + " on: notes of use begin on " + plan.firstNote().get())
                     .orElse("what is unused is not known: no machine has noted its uses yet"));
         }
     }

@@ -176,10 +176,8 @@ public final class DoctorCommand extends OutputCommand {
                 isHealthy &= add(report, "bucket" + name, result);
             }
             return isHealthy
-                    && add(
-                            report,
-                            "claims" + name,
-                            claims(config, layer, () -> tier.packObstacle().isPresent()));
+                    && add(report, "claims" + name, claims(config, layer, () -> tier.packObstacle()
+                            .isPresent()));
         } catch (ConfigException e) {
             return add(
                     report,

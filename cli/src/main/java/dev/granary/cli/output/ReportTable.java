@@ -93,9 +93,11 @@ public final class ReportTable {
             for (int i = 0; i < shown.size(); i++) {
                 line.append(i == 0 || LEFT.matcher(shown.get(i)).lookingAt() ? "---|" : "--:|");
             }
-            printMarkdown(shown.stream()
-                    .map(heading -> LEFT.matcher(heading).replaceFirst(""))
-                    .toList(), out);
+            printMarkdown(
+                    shown.stream()
+                            .map(heading -> LEFT.matcher(heading).replaceFirst(""))
+                            .toList(),
+                    out);
             out.println(line);
             cells.forEach(row -> printMarkdown(row, out));
         });

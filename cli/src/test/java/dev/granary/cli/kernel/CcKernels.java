@@ -28,9 +28,7 @@ public class CcKernels implements Engine<KernelDescriptor, CcKernels.Function> {
 
     private static CcEngine.Source source(KernelDescriptor descriptor) {
         return new CcEngine.Source(
-                descriptor.target(),
-                descriptor.name(),
-                String.join("\n", descriptor.sources()));
+                descriptor.target(), descriptor.name(), String.join("\n", descriptor.sources()));
     }
 
     /** A compiled function, and the kernel that it was compiled from. */

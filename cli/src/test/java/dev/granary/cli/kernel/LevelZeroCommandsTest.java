@@ -314,13 +314,20 @@ class LevelZeroCommandsTest {
     void recompiled() throws Exception {
         runKernel("recompiled", "");
         String[] verify = {
-            "verify", directory.resolve("recompiled").toString(),
-            "--recompile", "3", "--manifest", manifest, "--backend", "opencl", "--json"
+            "verify",
+            directory.resolve("recompiled").toString(),
+            "--recompile",
+            "3",
+            "--manifest",
+            manifest,
+            "--backend",
+            "opencl",
+            "--json"
         };
         JsonObject equal = run("any", "", verify).exits(0).json();
         assertEquals("equal", verdict(equal));
-        EntryFiles files = EntryFiles.in(PrivateSubdirectory.resolve(
-                directory.resolve("recompiled")));
+        EntryFiles files =
+                EntryFiles.in(PrivateSubdirectory.resolve(directory.resolve("recompiled")));
         List<EntryCatalog.Listed> listed = new ArrayList<>();
         files.list(listed::add);
         Entry entry = assertInstanceOf(LoadResult.Hit.class, files.read(listed.getFirst()))

@@ -106,7 +106,14 @@ class OwnEnginesTest {
         assertEquals(
                 0,
                 ToolProvider.getSystemJavaCompiler()
-                        .run(null, null, null, "-proc:none", "-cp", classPath(), source.toString()));
+                        .run(
+                                null,
+                                null,
+                                null,
+                                "-proc:none",
+                                "-cp",
+                                classPath(),
+                                source.toString()));
         populate("--engine", "Mine", "--class-path", classes.toString())
                 .exits(0)
                 .prints("1 compiled", "1 published");

@@ -24,7 +24,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.stream.IntStream;
 
 /** Tests of {@code populate} with several compilers, with parts of a manifest, and its outcomes. */
 class PopulateJobsTest {

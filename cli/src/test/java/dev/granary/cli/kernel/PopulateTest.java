@@ -123,8 +123,16 @@ class PopulateTest {
                 JsonObject one = element.getAsJsonObject();
                 assertEquals(
                         Set.of(
-                                "name", "target", "id", "outcome", "layer", "millis",
-                                "waitedMillis", "bytes", "from", "error"),
+                                "name",
+                                "target",
+                                "id",
+                                "outcome",
+                                "layer",
+                                "millis",
+                                "waitedMillis",
+                                "bytes",
+                                "from",
+                                "error"),
                         one.keySet());
                 assertTrue(
                         one.get("bytes").getAsLong() > 0
@@ -384,7 +392,8 @@ class PopulateTest {
     void unstableInputs() throws Exception {
         List<String> shared = List.of("--bucket", "file://" + directory.resolve("shared"));
         String manifest = manifest("tag = \"built 2026-11-28\"\n");
-        JsonObject json = run("populate", "builder", shared, manifest, "--json").exits(0).json();
+        JsonObject json =
+                run("populate", "builder", shared, manifest, "--json").exits(0).json();
         JsonArray found = json.getAsJsonArray("unstableInputs");
         assertEquals(1, found.size(), json::toString);
         assertEquals("add", found.get(0).getAsJsonObject().get("kernel").getAsString());

@@ -276,8 +276,7 @@ class PopulateTruthTest {
         assertEquals(0, published.get("stored").getAsInt(), published::toString);
         assertEquals(
                 1,
-                published.get("present").getAsInt()
-                        + published.get("divergent").getAsInt(),
+                published.get("present").getAsInt() + published.get("divergent").getAsInt(),
                 published::toString);
         run("warm", "node").exits(1).prints("a pack cannot be read: it is not there");
         compactLoss();

@@ -19,7 +19,10 @@ public final class SleepingEngine implements Engine<KernelDescriptor, SleepingEn
 
     /** A program whose binary is its source. */
     public record Program(
-            KernelDescriptor descriptor, Origin origin, KernelBinaries binaries, Duration compileTime)
+            KernelDescriptor descriptor,
+            Origin origin,
+            KernelBinaries binaries,
+            Duration compileTime)
             implements Primitive {
         @Override
         public KernelBinaries getBinaries(BinaryKind kind) {

@@ -88,8 +88,7 @@ class UnstableInputsTest {
         Files.writeString(directory.resolve("k.cl"), "kernel void k() {}\n", UTF_8);
         Files.createDirectory(directory.resolve("include"));
         Path manifest = Files.writeString(
-                directory.resolve("kernels.toml"),
-                """
+                directory.resolve("kernels.toml"), """
                 [[kernel]]
                 name = "plain"
                 source = "k.cl"
@@ -99,9 +98,7 @@ class UnstableInputsTest {
                 source = "k.cl"
                 options = "-DN=2 -DBUILD=2026-11-28"
                 tag = "run-6f1d8a2e-0c1b-4f6e-9a57-0123456789ab"
-                """
-                        .formatted(directory),
-                UTF_8);
+                """.formatted(directory), UTF_8);
         JsonObject json =
                 Cli.run("manifest", manifest.toString(), "--json").exits(0).json();
         assertEquals(

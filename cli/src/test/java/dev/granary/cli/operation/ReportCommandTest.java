@@ -19,7 +19,6 @@ import dev.granary.cli.Cli;
 import dev.granary.coordinator.TestFleet;
 import dev.granary.s3.UseNotes.UseNote;
 
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -150,8 +149,7 @@ class ReportCommandTest {
         run(command, output);
         Matcher result = RESULT.matcher(Files.readString(output));
         assertTrue(result.find(), () -> "no result of the page");
-        return JsonParser.parseString(URLDecoder.decode(result.group(1), UTF_8))
-                .getAsJsonObject();
+        return JsonParser.parseString(URLDecoder.decode(result.group(1), UTF_8)).getAsJsonObject();
     }
 
     private static void run(List<String> command, Path output) throws Exception {
@@ -196,8 +194,7 @@ class ReportCommandTest {
         String name = "</script><img src=x onerror=alert(1)>";
         String data = new Gson().toJson(name);
         assertFalse(data.contains("<"), data);
-        String html = Files.readString(page).replace(
-                "\"Granary: s3://kernels/ci\"", data);
+        String html = Files.readString(page).replace("\"Granary: s3://kernels/ci\"", data);
         JsonObject shown = shown(html, 1280, false);
         assertEquals(name, shown.get("title").getAsString());
         assertEquals("[]", shown.get("errors").toString());
@@ -210,8 +207,9 @@ class ReportCommandTest {
         String html = Files.readString(page);
         assertFalse(html.contains("/*CHARTS*/") || html.contains("/*DATA*/"));
         assertFalse(html.contains("sourceMappingURL"));
-        assertFalse(Pattern.compile("(src|href)=").matcher(html.replaceAll(
-                        "(?s)<script>.*?</script>", "")).find());
+        assertFalse(Pattern.compile("(src|href)=")
+                .matcher(html.replaceAll("(?s)<script>.*?</script>", ""))
+                .find());
         assertTrue(html.contains("Content-Security-Policy"));
     }
 

@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
 
-import dev.granary.cli.Cli;
 import dev.granary.cache.support.ClaimStore.Claim;
+import dev.granary.cli.Cli;
 import dev.granary.coordinator.FakeBucket;
 import dev.granary.coordinator.FakeDescriptor;
 import dev.granary.coordinator.FakeEngine;
@@ -176,7 +176,10 @@ class StatsCommandTest {
             left.claims()
                     .claim(
                             kernel.getId(),
-                            new Claim("0123456789abcdef", Duration.ofMillis(1), Claim.State.COMPILING));
+                            new Claim(
+                                    "0123456789abcdef",
+                                    Duration.ofMillis(1),
+                                    Claim.State.COMPILING));
             granary.primitive(new FakeEngine("one"), kernel);
         }
         JsonObject json = Cli.run("stats", "--dir", local, "--json").exits(0).json();
@@ -211,8 +214,9 @@ class StatsCommandTest {
     }
 
     @Test
-    @DisplayName("--format github prints lists and tables in Markdown, in which a foreign name is no"
-            + " markup, and excludes the other forms")
+    @DisplayName(
+            "--format github prints lists and tables in Markdown, in which a foreign name is no"
+                    + " markup, and excludes the other forms")
     void github() throws Exception {
         use();
         String text = Cli.run("stats", "--dir", local, "--format", "github")
@@ -223,11 +227,12 @@ class StatsCommandTest {
                 .out();
         assertFalse(text.contains("\n\n\n"), text);
         assertTrue(
-                text.lines().allMatch(line -> line.isEmpty()
-                        || line.startsWith("* ")
-                        || line.startsWith("| ")
-                        || line.startsWith("|--")
-                        || line.startsWith("All processes")),
+                text.lines()
+                        .allMatch(line -> line.isEmpty()
+                                || line.startsWith("* ")
+                                || line.startsWith("| ")
+                                || line.startsWith("|--")
+                                || line.startsWith("All processes")),
                 text);
         for (String other : List.of("--json", "--prometheus")) {
             Cli.run("stats", "--dir", local, "--format", "github", other).exits(2);

@@ -130,7 +130,9 @@ public final class Explainer {
                     .find()
                     .origin()
                     .map(Found.Stored::entry);
-            if (entry.isEmpty() && !request.id().isEmpty() && !config.claimWait().isZero()) {
+            if (entry.isEmpty()
+                    && !request.id().isEmpty()
+                    && !config.claimWait().isZero()) {
                 claim = fleetClaim(tiers, request.id());
             }
         } catch (CompileException e) {

@@ -212,7 +212,8 @@ public final class FleetClaims {
     }
 
     private boolean hasFailed(Id id) {
-        return ask(() -> claims.read(id)) instanceof Result.Taken now && now.claim().hasFailed();
+        return ask(() -> claims.read(id)) instanceof Result.Taken now
+                && now.claim().hasFailed();
     }
 
     /** Returns the shorter of the expectations that are known; 0 if none is. */

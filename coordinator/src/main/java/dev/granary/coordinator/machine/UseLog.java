@@ -200,8 +200,7 @@ public final class UseLog {
         }
     }
 
-    private void send(
-            Layer layer, UseState state, Map<String, Long> totals, Deadline deadline)
+    private void send(Layer layer, UseState state, Map<String, Long> totals, Deadline deadline)
             throws IOException {
         Optional<String> obstacle = layer.bounds().obstacle(deadline);
         BucketTier bucket = layer.bucket().orElseThrow();

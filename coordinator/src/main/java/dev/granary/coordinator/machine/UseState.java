@@ -82,8 +82,7 @@ record UseState(
     UseState with(Map<String, long[]> used) {
         SortedMap<String, long[]> all = new TreeMap<>(ids);
         used.forEach((namespace, hashes) -> all.put(
-                namespace,
-                UseNote.union(hashes, ids.getOrDefault(namespace, new long[0]))));
+                namespace, UseNote.union(hashes, ids.getOrDefault(namespace, new long[0]))));
         boolean isRefused = pauseMillis > PAUSE.toMillis();
         if (isRefused || count(all) == count(ids) || count(all) > UseNotes.MAX_IDS) {
             return this;
@@ -102,8 +101,7 @@ record UseState(
 
     /** Returns this state after the beginning of an attempt, so that no process makes another. */
     UseState tried(long nowMillis) {
-        return new UseState(
-                machine, day, nowMillis, PAUSE.toMillis(), isPending, ids, base, sent);
+        return new UseState(machine, day, nowMillis, PAUSE.toMillis(), isPending, ids, base, sent);
     }
 
     /** Returns this state after {@code note} was sent, with those totals. */

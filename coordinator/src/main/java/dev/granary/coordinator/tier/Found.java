@@ -19,8 +19,8 @@ public record Found<P extends Primitive>(P primitive, Optional<Stored> origin) {
      * A restored entry.
      *
      * @param layer the position of the layer; empty for the local tier
-     * @param waited the time of the wait for the compile of another process or machine; zero if
-     *     the entry was there
+     * @param waited the time of the wait for the compile of another process or machine; zero if the
+     *     entry was there
      */
     public record Stored(Entry entry, CountedTier tier, OptionalInt layer, Duration waited) {}
 

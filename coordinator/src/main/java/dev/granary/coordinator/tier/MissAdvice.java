@@ -48,21 +48,21 @@ public final class MissAdvice {
                                 layer.store().get(),
                                 missed.get(),
                                 counted.getOrDefault(Counter.LAYER_STORED, 0L) > 0)
-                        .map(reason -> "None of " + misses + " lookups hit in " + layer.name() + ": "
-                                + reason);
+                        .map(reason -> "None of " + misses + " lookups hit in " + layer.name()
+                                + ": " + reason);
     }
 
     private static Optional<String> reason(
             Layer layer, SharedStore store, Target target, boolean hasStored) {
         String own = target.name();
         String[] parts = own.split("_");
-        SortedSet<String> names =
-                names(layer, store, target, parts[0] + "_" + parts[DEVICE] + "_");
+        SortedSet<String> names = names(layer, store, target, parts[0] + "_" + parts[DEVICE] + "_");
         if (names.contains(own)) {
             return hasStored
                     ? Optional.empty()
-                    : Optional.of("it has entries for this device and driver, but of other sources"
-                            + " or options. granary inspect MANIFEST#KERNEL shows the nearest one.");
+                    : Optional.of(
+                            "it has entries for this device and driver, but of other sources"
+                                    + " or options. granary inspect MANIFEST#KERNEL shows the nearest one.");
         }
         if (!names.isEmpty()) {
             return Optional.of(difference("driver", DRIVER, names, own));
@@ -85,8 +85,7 @@ public final class MissAdvice {
     }
 
     /** Names the parts that differ, or the whole targets if only their digests do. */
-    private static String difference(
-            String what, int part, SortedSet<String> names, String own) {
+    private static String difference(String what, int part, SortedSet<String> names, String own) {
         SortedSet<String> values = names.stream()
                 .map(name -> name.split("_")[part])
                 .collect(Collectors.toCollection(TreeSet::new));

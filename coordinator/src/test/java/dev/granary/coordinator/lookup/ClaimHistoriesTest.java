@@ -11,8 +11,8 @@ import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.CompileTimes;
 import dev.granary.coordinator.tier.TestTiers;
-import dev.granary.coordinator.tier.TimeBudget;
 import dev.granary.coordinator.tier.Tiers.Layer;
+import dev.granary.coordinator.tier.TimeBudget;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.MemoryObjectStore;
@@ -33,8 +33,8 @@ import java.util.concurrent.Semaphore;
 
 /**
  * Random histories of machines that need one absent kernel, in virtual time: machines come at any
- * moment, and those that compile are killed or suspended, or fail. {@code
- * -Dgranary.histories.runs=N} sets the number of histories.
+ * moment, and those that compile are killed or suspended, or fail.
+ * {@code -Dgranary.histories.runs=N} sets the number of histories.
  */
 @Timeout(3600)
 class ClaimHistoriesTest {
@@ -103,8 +103,8 @@ class ClaimHistoriesTest {
 
         private void check() {
             long expired = machines.stream()
-                    .mapToLong(machine ->
-                            machine.counters.snapshot().get(Counter.FLEET_WAIT_EXPIRED))
+                    .mapToLong(
+                            machine -> machine.counters.snapshot().get(Counter.FLEET_WAIT_EXPIRED))
                     .sum();
             expect(compiles >= 1 && compiles <= 1 + disturbed + expired, "too many compiles");
             expect(disturbed > 0 || compiles == 1, "two compiles without a reason");
@@ -207,9 +207,10 @@ class ClaimHistoriesTest {
             history.log(this, "compiles: " + fate);
             history.compiles++;
             history.disturbed += fate == Fate.SUCCEEDS ? 0 : 1;
-            pause(fate == Fate.SUCCEEDS
-                    ? history.compile
-                    : history.compile.dividedBy(1 + history.random.nextInt(4)));
+            pause(
+                    fate == Fate.SUCCEEDS
+                            ? history.compile
+                            : history.compile.dividedBy(1 + history.random.nextInt(4)));
             switch (fate) {
                 case IS_KILLED -> throw new Killed();
                 case FAILS -> outcome.failed().run();

@@ -12,8 +12,8 @@ import dev.granary.coordinator.FakeBucket;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.tier.CompileTimes;
 import dev.granary.coordinator.tier.TestTiers;
-import dev.granary.coordinator.tier.TimeBudget;
 import dev.granary.coordinator.tier.Tiers.Layer;
+import dev.granary.coordinator.tier.TimeBudget;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -48,7 +48,8 @@ class HangingClaimsTest {
                     Thread.currentThread().interrupt();
                 }
             }
-            Claim other = new Claim("0123456789abcdef", Duration.ofMinutes(5), Claim.State.COMPILING);
+            Claim other =
+                    new Claim("0123456789abcdef", Duration.ofMinutes(5), Claim.State.COMPILING);
             return new Result.Taken(other, Optional.empty(), "1");
         }
 
@@ -102,8 +103,7 @@ class HangingClaimsTest {
     void claim() {
         FleetClaims claims = claims("nothing");
         for (int i = 0; i < 20; i++) {
-            assertSame(
-                    FleetClaims.Outcome.NONE, claims.claim(TestEntries.id("kernel " + i), true));
+            assertSame(FleetClaims.Outcome.NONE, claims.claim(TestEntries.id("kernel " + i), true));
         }
         assertEquals(List.of("claim"), calls);
     }
@@ -111,8 +111,7 @@ class HangingClaimsTest {
     @Test
     @DisplayName("A poll that hangs delays a lookup by no more than two waits")
     void poll() {
-        assertSame(
-                FleetClaims.Outcome.NONE, claims("claim").claim(TestEntries.id("kernel"), true));
+        assertSame(FleetClaims.Outcome.NONE, claims("claim").claim(TestEntries.id("kernel"), true));
         assertEquals(List.of("claim", "poll"), calls);
     }
 }

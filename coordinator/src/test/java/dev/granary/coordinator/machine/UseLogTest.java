@@ -75,10 +75,7 @@ class UseLogTest {
 
         Process(String capacity, S3ConfigBuilder settings) throws Exception {
             bucket = new BucketTier(
-                    settings.build(),
-                    _ -> store,
-                    new TestTicker(),
-                    TestSeed.random("UseLogTest"));
+                    settings.build(), _ -> store, new TestTicker(), TestSeed.random("UseLogTest"));
             GranaryConfig config = GranaryConfig.builder()
                     .environment(Map.of("XDG_CONFIG_HOME", directory + "-none"))
                     .directory(directory)
@@ -89,11 +86,7 @@ class UseLogTest {
             tiers = Tiers.open(
                     config,
                     new Tiers.Sources(
-                            Optional.empty(),
-                            List.of(),
-                            List.of(),
-                            _ -> opened,
-                            () -> now),
+                            Optional.empty(), List.of(), List.of(), _ -> opened, () -> now),
                     events);
             machine = Machine.open(config, Optional.empty(), false, () -> now);
             log = new UseLog(machine, tiers.layers(), this::statistics, () -> now);
@@ -164,7 +157,10 @@ class UseLogTest {
 
     private static void assertIds(UseNote note, String... kernels) {
         assertEquals(
-                Stream.of(kernels).map(each -> id(each).hash().prefix()).sorted().toList(),
+                Stream.of(kernels)
+                        .map(each -> id(each).hash().prefix())
+                        .sorted()
+                        .toList(),
                 note.ids().values().stream()
                         .flatMapToLong(LongStream::of)
                         .boxed()
@@ -319,7 +315,8 @@ class UseLogTest {
             now = now.plus(HOUR);
             run("b");
         }
-        assertTrue(notes().stream().filter(each -> !each.machine().equals(machine)).count() == 4);
+        assertTrue(
+                notes().stream().filter(each -> !each.machine().equals(machine)).count() == 4);
         Files.delete(state);
         Files.createDirectory(state);
         run("c");

@@ -362,14 +362,10 @@ final class History implements Course {
                 random.nextInt(4) == 0 ? 0 : Long.MAX_VALUE,
                 random.nextInt(4) == 0);
         // a collection compacts
-        begin(
-                machine,
-                "collect, compact, " + rules,
-                Set.of(),
-                () -> {
-                    String outcome = machine.collect(rules, has(Feature.TWO_CLOCKS));
-                    trace(() -> machine.name() + " has collected: " + outcome);
-                });
+        begin(machine, "collect, compact, " + rules, Set.of(), () -> {
+            String outcome = machine.collect(rules, has(Feature.TWO_CLOCKS));
+            trace(() -> machine.name() + " has collected: " + outcome);
+        });
     }
 
     private void beginPinning(Machine machine) {
