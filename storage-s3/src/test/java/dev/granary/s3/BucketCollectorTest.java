@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.BucketCollector.Outcome;
 import dev.granary.s3.CollectionPlan.Rules;
@@ -27,6 +28,7 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -35,6 +37,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -104,12 +107,15 @@ class BucketCollectorTest {
 
     /** Writes a note of another machine. */
     private void note(int daysAgo, Entry... used) {
+        noteIds(
+                daysAgo,
+                Stream.of(used).mapToLong(entry -> entry.id().hash().prefix()).toArray());
+    }
+
+    private void noteIds(int daysAgo, long... ids) {
         UseNotes notes =
                 new UseNotes(bucket.settings(Optional.empty()).layout(), store, store);
-        long[] ids = Stream.of(used)
-                .mapToLong(entry -> entry.id().hash().prefix())
-                .sorted()
-                .toArray();
+        Arrays.sort(ids);
         notes.write(new UseNotes.UseNote(
                 today().minusDays(daysAgo),
                 HexFormat.of().toHexDigits(machines++),
@@ -595,5 +601,59 @@ class BucketCollectorTest {
         store.plan(faults("PUT", "pin/", Fault.DENIED));
         assertTrue(pins().write("nightly", List.of()).isPresent());
         assertTrue(store.put("x", new byte[0]) instanceof WriteResult.Done);
+    }
+
+    @Test
+    @DisplayName("half of 200,000 entries are collected in a heap of 160 MiB, of which the bucket in"
+            + " memory has some 40")
+    void smallHeap() throws Exception {
+        ChildJvm.Result result =
+                ChildJvm.of(Large.class).shortLived().flags("-Xmx160m").run();
+        assertTrue(result.output().contains("100000 left, 100000 stayed"), result::toString);
+    }
+
+    /** Collects half of a large target. */
+    static final class Large {
+        private static final int PACKS = 10;
+        private static final int ENTRIES = 20_000;
+
+        private Large() {}
+
+        public static void main(String[] none) throws Exception {
+            BucketCollectorTest test = new BucketCollectorTest();
+            long[] used = new long[PACKS * ENTRIES / 2];
+            for (int i = 0; i < PACKS; i++) {
+                PackBuilder builder = new PackBuilder(PackFixture.NAMESPACE, test.bucket.random());
+                for (int j = 0; j < ENTRIES; j++) {
+                    Sha256 id = PackFixture.hash(test.bucket.random());
+                    builder.add(id, test.entries.bytes(60), 1_000_000);
+                    if (j % 2 == 0) {
+                        used[(i * ENTRIES + j) / 2] = id.prefix();
+                    }
+                }
+                test.bucket.publish(builder.build());
+            }
+            test.store.pass(DAY.multipliedBy(100));
+            test.note(100);
+            test.noteIds(1, used);
+            test.store.newRequests();
+            BucketCollector collector = test.collector(test.store);
+            long start = System.nanoTime();
+            CollectionPlan plan = collector.plan(UNUSED);
+            long planned = System.nanoTime();
+            int requests = test.store.newRequests().size();
+            CollectionPlan.Target target = plan.targets().iterator().next();
+            collector.collect(plan, target, true, _ -> {});
+            System.out.printf(
+                    "plan: %d ms, %d requests; delete: %d ms, %d requests%n",
+                    (planned - start) / 1_000_000,
+                    requests,
+                    (System.nanoTime() - planned) / 1_000_000,
+                    test.store.newRequests().size());
+            long stayed = test.bucket.packs().stream()
+                    .mapToLong(pack -> pack.entries())
+                    .sum();
+            System.out.println(target.leaving().entries() + " left, " + stayed + " stayed");
+        }
     }
 }
