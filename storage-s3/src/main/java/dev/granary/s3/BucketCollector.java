@@ -118,19 +118,24 @@ public final class BucketCollector {
     private void list(CollectionPlan plan) throws IOException {
         String root = settings.layout().root();
         int[] packs = {0};
-        ListResult listed = store.list(root + plan.rules().targets(), object -> {
+        ListResult listed = store.list(root + plan.rules.targets(), object -> {
             Matcher key = KEY.matcher(object.key().substring(root.length()));
             if (!key.matches()) {
                 return; // objects of unknown names are never touched
             }
             TargetLayout keys = settings.keys(key.group(1));
             Optional<ObjectName> pack = keys.packName(object.key());
+            boolean isOld = plan.isOld(object.lastModifiedMillis());
             if (object.key().equals(keys.head())) {
                 plan.target(keys).hasHead = true;
-            } else if (pack.isPresent() && packs[0]++ < MAX_KEYS) { // further ones count as young
-                plan.addPack(plan.target(keys), pack.get(), object.lastModifiedMillis());
-            } else if (key.group(2).startsWith("c/") && plan.claims() < MAX_KEYS) {
-                plan.addClaim(object);
+            } else if (pack.isPresent()) {
+                if (isOld && packs[0]++ < MAX_KEYS) { // further ones count as young
+                    plan.target(keys).listedOld.add(pack.get());
+                }
+            } else if (key.group(2).startsWith("c/")) {
+                if (isOld && plan.claims.size() < MAX_KEYS) {
+                    plan.claims.add(object);
+                }
             } else {
                 settings.layout()
                         .listed(object)
@@ -180,19 +185,17 @@ public final class BucketCollector {
 
     /** Reads pins and notes that were written since then, by the server's clock. */
     private void look(CollectionPlan plan, long sinceMillis) throws IOException {
-        LocalDate today = CollectionPlan.day(sinceMillis == 0 ? plan.nowMillis() : serverMillis());
         pins.read(sinceMillis, pin -> plan.pinned(pin.ids()));
-        if (plan.rules().isAll()) {
+        if (plan.rules.isAll()) {
             return;
         }
-        int days = Math.max(plan.rules().unusedDays(), CollectionPlan.USE_DAYS);
-        LocalDate from = CollectionPlan.day(plan.nowMillis())
+        LocalDate today = CollectionPlan.day(sinceMillis == 0 ? plan.nowMillis : serverMillis());
+        int days = Math.max(plan.rules.unusedDays(), CollectionPlan.USE_DAYS);
+        LocalDate from = CollectionPlan.day(plan.nowMillis)
                 .minusDays(sinceMillis == 0 ? days : SKEW_DAYS);
         if (sinceMillis == 0) {
             NavigableSet<LocalDate> noted = notes.days();
-            if (!noted.isEmpty()) {
-                plan.firstNote(noted.first());
-            }
+            plan.firstNote = noted.stream().findFirst();
             // one day before stays, which shows how far notes go back
             plan.forgetBefore = Optional.ofNullable(
                     noted.floor(today.minusDays(Math.max(days, KEPT_DAYS))));
@@ -263,7 +266,7 @@ public final class BucketCollector {
     private boolean mayStillLeave(CollectionPlan plan, CollectionPlan.Target target) {
         long before = target.leaving().entries();
         try {
-            look(plan, plan.nowMillis() - SERVER_SKEW_MILLIS);
+            look(plan, plan.nowMillis - SERVER_SKEW_MILLIS);
         } catch (IOException e) {
             lookFailure = Optional.of(String.valueOf(e.getMessage()));
             return false;
@@ -273,7 +276,7 @@ public final class BucketCollector {
 
     /** Removes old claims; one that was taken over meanwhile stays. Returns their number. */
     public long removeClaims(CollectionPlan plan) {
-        return plan.oldClaims().stream()
+        return plan.claims.stream()
                 .filter(claim ->
                         store.deleteIfMatch(claim.key(), claim.etag()) instanceof WriteResult.Done)
                 .count();

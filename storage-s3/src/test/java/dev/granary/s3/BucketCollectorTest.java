@@ -31,6 +31,7 @@ import dev.granary.s3.store.WriteResult;
 import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
@@ -604,6 +605,7 @@ class BucketCollectorTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("half of 200,000 entries are collected in a heap of 160 MiB, of which the bucket in"
             + " memory has some 40")
     void smallHeap() throws Exception {
