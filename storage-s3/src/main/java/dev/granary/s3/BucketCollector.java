@@ -58,8 +58,7 @@ public final class BucketCollector {
     /** How far the clocks of one server may differ. */
     private static final long SERVER_SKEW_MILLIS = 600_000;
 
-    private static final Pattern KEY =
-            Pattern.compile(BucketLayout.NAMESPACE + "/(head|[ep]/.*|c/[0-9a-f]{64})");
+    private static final Pattern KEY = Pattern.compile(BucketLayout.NAMESPACE + "/(head|[ep]/.*|c/[0-9a-f]{64})");
 
     private final ObjectStore store;
     private final PackReader.Settings settings;
@@ -119,22 +118,30 @@ public final class BucketCollector {
     private void list(CollectionPlan plan) throws IOException {
         String root = settings.layout().root();
         int[] packs = {0};
-        ListResult listed = store.list(root + plan.rules().targets(), object -> {
+        ListResult listed = store.list(root + plan.rules.targets(), object -> {
             Matcher key = KEY.matcher(object.key().substring(root.length()));
             if (!key.matches()) {
                 return; // objects of unknown names are never touched
             }
             TargetLayout keys = settings.keys(key.group(1));
             Optional<ObjectName> pack = keys.packName(object.key());
+            boolean isOld = plan.isOld(object.lastModifiedMillis());
             if (object.key().equals(keys.head())) {
                 plan.target(keys).hasHead = true;
-            } else if (pack.isPresent() && packs[0]++ < MAX_KEYS) { // further ones count as young
-                plan.addPack(plan.target(keys), pack.get(), object.lastModifiedMillis());
-            } else if (key.group(2).startsWith("c/") && plan.claims() < MAX_KEYS) {
-                plan.addClaim(object);
+            } else if (pack.isPresent()) {
+                if (isOld && packs[0]++ < MAX_KEYS) { // further ones count as young
+                    plan.target(keys).listedOld.add(pack.get());
+                }
+            } else if (key.group(2).startsWith("c/")) {
+                if (isOld && plan.claims.size() < MAX_KEYS) {
+                    plan.claims.add(object);
+                }
             } else {
-                settings.layout().listed(object).ifPresent(entry -> plan.target(keys)
-                        .addUnpacked(entry.hash(), entry.bytes(), object.lastModifiedMillis()));
+                settings.layout()
+                        .listed(object)
+                        .ifPresent(entry -> plan.target(keys)
+                                .addUnpacked(
+                                        entry.hash(), entry.bytes(), object.lastModifiedMillis()));
             }
         });
         if (listed instanceof ListResult.Unavailable(StoreFailure failure)) {
@@ -178,28 +185,23 @@ public final class BucketCollector {
 
     /** Reads pins and notes that were written since then, by the server's clock. */
     private void look(CollectionPlan plan, long sinceMillis) throws IOException {
-        LocalDate today = CollectionPlan.day(sinceMillis == 0 ? plan.nowMillis() : serverMillis());
         pins.read(sinceMillis, pin -> plan.pinned(pin.ids()));
-        if (plan.rules().isAll()) {
+        if (plan.rules.isAll()) {
             return;
         }
-        int days = Math.max(plan.rules().unusedDays(), CollectionPlan.USE_DAYS);
-        LocalDate from =
-                CollectionPlan.day(plan.nowMillis()).minusDays(sinceMillis == 0 ? days : SKEW_DAYS);
+        LocalDate today = CollectionPlan.day(sinceMillis == 0 ? plan.nowMillis : serverMillis());
+        int days = Math.max(plan.rules.unusedDays(), CollectionPlan.USE_DAYS);
+        LocalDate from = CollectionPlan.day(plan.nowMillis)
+                .minusDays(sinceMillis == 0 ? days : SKEW_DAYS);
         if (sinceMillis == 0) {
             NavigableSet<LocalDate> noted = notes.days();
-            if (!noted.isEmpty()) {
-                plan.firstNote(noted.first());
-            }
+            plan.firstNote = noted.stream().findFirst();
             // one day before stays, which shows how far notes go back
-            plan.forgetBefore =
-                    Optional.ofNullable(noted.floor(today.minusDays(Math.max(days, KEPT_DAYS))));
+            plan.forgetBefore = Optional.ofNullable(
+                    noted.floor(today.minusDays(Math.max(days, KEPT_DAYS))));
         }
         plan.ignoredNotes += notes.read(
-                from,
-                today.plusDays(SKEW_DAYS),
-                sinceMillis,
-                note -> plan.used(note.day(), note.ids()));
+                from, today.plusDays(SKEW_DAYS), sinceMillis, note -> plan.used(note.day(), note.ids()));
     }
 
     /**
@@ -235,10 +237,7 @@ public final class BucketCollector {
             }
             long before = bytes;
             Optional<CompactionReport> report = compactor.run(
-                    part,
-                    CollectionPlan.YOUNG,
-                    isDeleteExact,
-                    read -> progress.accept(before + read));
+                    part, CollectionPlan.YOUNG, isDeleteExact, read -> progress.accept(before + read));
             if (lookFailure.isPresent()) {
                 throw new IOException(lookFailure.get());
             }
@@ -267,7 +266,7 @@ public final class BucketCollector {
     private boolean mayStillLeave(CollectionPlan plan, CollectionPlan.Target target) {
         long before = target.leaving().entries();
         try {
-            look(plan, plan.nowMillis() - SERVER_SKEW_MILLIS);
+            look(plan, plan.nowMillis - SERVER_SKEW_MILLIS);
         } catch (IOException e) {
             lookFailure = Optional.of(String.valueOf(e.getMessage()));
             return false;
@@ -277,7 +276,7 @@ public final class BucketCollector {
 
     /** Removes old claims; one that was taken over meanwhile stays. Returns their number. */
     public long removeClaims(CollectionPlan plan) {
-        return plan.oldClaims().stream()
+        return plan.claims.stream()
                 .filter(claim ->
                         store.deleteIfMatch(claim.key(), claim.etag()) instanceof WriteResult.Done)
                 .count();

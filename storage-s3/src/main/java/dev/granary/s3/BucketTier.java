@@ -232,7 +232,6 @@ public final class BucketTier implements PersistentCache, EntryCatalog, SharedSt
         return new BucketClaims(layout, store, capabilities::peek);
     }
 
-    /** Sends one request. */
     @Override
     public SortedSet<String> targets(Backend backend, String start) {
         String root = layout.root() + backend.path() + "/";
@@ -249,14 +248,6 @@ public final class BucketTier implements PersistentCache, EntryCatalog, SharedSt
             return names; // those of a page
         }
         return names;
-    }
-
-    /**
-     * Returns the notes of use. They are written whatever the access: a policy may allow them to a
-     * machine that may only read. A write is tried once, and counts in no circuit breaker.
-     */
-    public UseNotes useNotes() {
-        return new UseNotes(layout, store, store.forProbe());
     }
 
     /**

@@ -40,16 +40,14 @@ public final class CollectionPlan {
     /** The number of uses of an entry without one: it is worth less than one that was used. */
     private static final double NO_USE = 0.5;
 
-    private static final long UNKNOWN = -1;
-
     /** The compile time of an entry if no other one of its target has a known one. */
     private static final long EXPECTED_NANOS = 1_000_000_000;
 
-    private final Rules rules;
-    private final long nowMillis;
     private final SortedMap<String, Target> targets = new TreeMap<>();
-    private final List<ObjectStore.Listed> claims = new ArrayList<>();
-    private Optional<LocalDate> firstNote = Optional.empty();
+    final Rules rules;
+    final long nowMillis; // by the server's clock
+    final List<ObjectStore.Listed> claims = new ArrayList<>();
+    Optional<LocalDate> firstNote = Optional.empty();
     long ignoredNotes;
     Optional<LocalDate> forgetBefore = Optional.empty();
 
@@ -93,6 +91,7 @@ public final class CollectionPlan {
         private boolean isPinned;
         private boolean isLeaving;
         private boolean isOverBudget;
+        private double value; // the compile time that a byte of it saves
 
         Candidate(long prefix, long bytes, long compileNanos, boolean isYoung) {
             this.prefix = prefix;
@@ -112,7 +111,7 @@ public final class CollectionPlan {
         }
 
         Sum sum() {
-            return new Sum(1, bytes, Math.max(0, compileNanos));
+            return new Sum(1, bytes, compileNanos);
         }
     }
 
@@ -190,7 +189,7 @@ public final class CollectionPlan {
 
         void addUnpacked(Sha256 id, long bytes, long writtenMillis) {
             entries.add(
-                    new Candidate(id.prefix(), Math.max(0, bytes), UNKNOWN, !isOld(writtenMillis)));
+                    new Candidate(id.prefix(), Math.max(0, bytes), 0, !isOld(writtenMillis)));
         }
 
         void addPack(ObjectName name, PackIndex index) {
@@ -277,40 +276,12 @@ public final class CollectionPlan {
         return LocalDate.ofInstant(Instant.ofEpochMilli(millis), ZoneOffset.UTC);
     }
 
-    Rules rules() {
-        return rules;
-    }
-
-    long nowMillis() {
-        return nowMillis;
-    }
-
     long oldMillis() {
         return nowMillis - YOUNG.toMillis() + 1;
     }
 
-    private boolean isOld(long writtenMillis) {
+    boolean isOld(long writtenMillis) {
         return writtenMillis > 0 && writtenMillis < oldMillis();
-    }
-
-    List<ObjectStore.Listed> oldClaims() {
-        return claims;
-    }
-
-    void firstNote(LocalDate day) {
-        firstNote = Optional.of(day);
-    }
-
-    void addClaim(ObjectStore.Listed claim) {
-        if (isOld(claim.lastModifiedMillis())) {
-            claims.add(claim);
-        }
-    }
-
-    void addPack(Target target, ObjectName name, long writtenMillis) {
-        if (isOld(writtenMillis)) {
-            target.listedOld.add(name);
-        }
     }
 
     Target target(TargetLayout keys) {
@@ -362,29 +333,26 @@ public final class CollectionPlan {
         if (excess == 0) {
             return;
         }
-        record Valued(Candidate entry, double value) {}
-        List<Valued> others = new ArrayList<>();
+        List<Candidate> others = new ArrayList<>();
         for (Target target : targets.values()) {
             long expected = target.expectedNanos();
-            target.entries.stream()
-                    .filter(entry -> entry.mayLeave() && !entry.isLeaving)
-                    .map(entry -> new Valued(entry, value(entry, expected)))
-                    .forEach(others::add);
+            for (Candidate entry : target.entries) {
+                if (entry.mayLeave() && !entry.isLeaving) {
+                    long nanos = entry.compileNanos > 0 ? entry.compileNanos : expected;
+                    entry.value =
+                            nanos * Math.max(NO_USE, entry.uses) / Math.max(1, entry.bytes);
+                    others.add(entry);
+                }
+            }
         }
-        others.sort(Comparator.comparingDouble(Valued::value));
-        for (Valued one : others) {
+        others.sort(Comparator.comparingDouble(entry -> entry.value));
+        for (Candidate entry : others) {
             if (excess <= 0) {
                 return;
             }
-            one.entry().isLeaving = true;
-            one.entry().isOverBudget = true;
-            excess -= one.entry().bytes;
+            entry.isLeaving = true;
+            entry.isOverBudget = true;
+            excess -= entry.bytes;
         }
-    }
-
-    /** Returns the compile time that a byte of an entry saves. */
-    private static double value(Candidate entry, long expectedNanos) {
-        long nanos = entry.compileNanos > 0 ? entry.compileNanos : expectedNanos;
-        return nanos * Math.max(NO_USE, entry.uses) / Math.max(1, entry.bytes);
     }
 }

@@ -1,14 +1,15 @@
 package dev.granary.s3;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.granary.cache.Entry;
+import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.BucketCollector.Outcome;
 import dev.granary.s3.CollectionPlan.Rules;
@@ -27,14 +28,17 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -90,7 +94,8 @@ class BucketCollectorTest {
 
     private BucketCollector collector(ObjectStore over) {
         var settings = bucket.settings(Optional.empty());
-        return new BucketCollector(over, settings, new UseNotes(settings.layout(), over, over, 1));
+        return new BucketCollector(
+                over, settings, new UseNotes(settings.layout(), over, over, 1));
     }
 
     private BucketPins pins() {
@@ -103,11 +108,15 @@ class BucketCollectorTest {
 
     /** Writes a note of another machine. */
     private void note(int daysAgo, Entry... used) {
-        UseNotes notes = new UseNotes(bucket.settings(Optional.empty()).layout(), store, store);
-        long[] ids = Stream.of(used)
-                .mapToLong(entry -> entry.id().hash().prefix())
-                .sorted()
-                .toArray();
+        noteIds(
+                daysAgo,
+                Stream.of(used).mapToLong(entry -> entry.id().hash().prefix()).toArray());
+    }
+
+    private void noteIds(int daysAgo, long... ids) {
+        UseNotes notes =
+                new UseNotes(bucket.settings(Optional.empty()).layout(), store, store);
+        Arrays.sort(ids);
         notes.write(new UseNotes.UseNote(
                 today().minusDays(daysAgo),
                 HexFormat.of().toHexDigits(machines++),
@@ -142,9 +151,7 @@ class BucketCollectorTest {
 
     private void assertLost(List<Entry> lost, List<Entry> kept) {
         try (PackLookupDriver machine = new PackLookupDriver(bucket)) {
-            assertEquals(
-                    lost,
-                    machine.lost(Stream.concat(lost.stream(), kept.stream()).toList()));
+            assertEquals(lost, machine.lost(Stream.concat(lost.stream(), kept.stream()).toList()));
         }
     }
 
@@ -196,7 +203,8 @@ class BucketCollectorTest {
         store.pass(Duration.ofMillis(1));
         ObjectStore withoutDates = new ForwardingStore(store) {
             @Override
-            public ListResult list(String prefix, Consumer<Listed> visitor) {
+            public ListResult list(
+                    String prefix, Consumer<Listed> visitor) {
                 return super.list(
                         prefix,
                         one -> visitor.accept(new Listed(one.key(), one.bytes(), one.etag(), 0)));
@@ -237,8 +245,8 @@ class BucketCollectorTest {
         Entry longAgo = entry();
         PackBuilder builder = new PackBuilder(PackFixture.NAMESPACE, bucket.random());
         Map.of(cheap, 15L, twice, 10L, never, 38L, large, 100L, longAgo, 36L)
-                .forEach((one, nanos) ->
-                        builder.add(one.id().hash(), PackFixture.encoded(one), nanos * 1_000_000));
+                .forEach((one, nanos) -> builder.add(
+                        one.id().hash(), PackFixture.encoded(one), nanos * 1_000_000));
         bucket.publish(builder.build());
         store.pass(DAY.multipliedBy(100));
         note(1, cheap, twice, large);
@@ -253,9 +261,7 @@ class BucketCollectorTest {
             Rules rules = new Rules("", 90, left, false);
             assertEquals(leaving, target(rules).leaving().entries());
             assertEquals(leaving, target(rules).overBudget().entries());
-            assertEquals(
-                    leaving + 1,
-                    target(new Rules("", 90, left - 1, false)).leaving().entries());
+            assertEquals(leaving + 1, target(new Rules("", 90, left - 1, false)).leaving().entries());
         }
         left += PackFixture.encoded(order.get(3)).length + PackFixture.encoded(order.get(2)).length;
         collect(new Rules("", 90, left, false));
@@ -276,8 +282,7 @@ class BucketCollectorTest {
             assertLost(others, pinned);
         }
         assertEquals(
-                target(UNUSED).pinned().bytes(),
-                plan(new Rules("", 90, 0, false)).excessBytes());
+                target(UNUSED).pinned().bytes(), plan(new Rules("", 90, 0, false)).excessBytes());
         List<BucketPins.Pin> read = new ArrayList<>();
         pins().read(read::add);
         assertEquals(2, read.getFirst().entries());
@@ -327,8 +332,7 @@ class BucketCollectorTest {
         Entry used = published();
         store.pass(DAY);
         note(0, used);
-        assertEquals(
-                List.of(), List.copyOf(plan(new Rules("opencl/x", 90, 0, true)).targets()));
+        assertEquals(List.of(), List.copyOf(plan(new Rules("opencl/x", 90, 0, true)).targets()));
         collect(new Rules(PackFixture.NAMESPACE, 90, Long.MAX_VALUE, true));
         assertLost(List.of(used), List.of());
     }
@@ -548,8 +552,7 @@ class BucketCollectorTest {
         store.pass(DAY.multipliedBy(100));
         note(100);
         CollectionPlan.Target target = target(UNUSED);
-        assertTrue(
-                target.failure().orElseThrow().contains("granary compact"), target.failure()::get);
+        assertTrue(target.failure().orElseThrow().contains("granary compact"), target.failure()::get);
         assertFalse(target.hasWork());
     }
 
@@ -599,5 +602,60 @@ class BucketCollectorTest {
         store.plan(faults("PUT", "pin/", Fault.DENIED));
         assertTrue(pins().write("nightly", List.of()).isPresent());
         assertTrue(store.put("x", new byte[0]) instanceof WriteResult.Done);
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName("half of 200,000 entries are collected in a heap of 160 MiB, of which the bucket in"
+            + " memory has some 40")
+    void smallHeap() throws Exception {
+        ChildJvm.Result result =
+                ChildJvm.of(Large.class).shortLived().flags("-Xmx160m").run();
+        assertTrue(result.output().contains("100000 left, 100000 stayed"), result::toString);
+    }
+
+    /** Collects half of a large target. */
+    static final class Large {
+        private static final int PACKS = 10;
+        private static final int ENTRIES = 20_000;
+
+        private Large() {}
+
+        public static void main(String[] none) throws Exception {
+            BucketCollectorTest test = new BucketCollectorTest();
+            long[] used = new long[PACKS * ENTRIES / 2];
+            for (int i = 0; i < PACKS; i++) {
+                PackBuilder builder = new PackBuilder(PackFixture.NAMESPACE, test.bucket.random());
+                for (int j = 0; j < ENTRIES; j++) {
+                    Sha256 id = PackFixture.hash(test.bucket.random());
+                    builder.add(id, test.entries.bytes(60), 1_000_000);
+                    if (j % 2 == 0) {
+                        used[(i * ENTRIES + j) / 2] = id.prefix();
+                    }
+                }
+                test.bucket.publish(builder.build());
+            }
+            test.store.pass(DAY.multipliedBy(100));
+            test.note(100);
+            test.noteIds(1, used);
+            test.store.newRequests();
+            BucketCollector collector = test.collector(test.store);
+            long start = System.nanoTime();
+            CollectionPlan plan = collector.plan(UNUSED);
+            long planned = System.nanoTime();
+            int requests = test.store.newRequests().size();
+            CollectionPlan.Target target = plan.targets().iterator().next();
+            collector.collect(plan, target, true, _ -> {});
+            System.out.printf(
+                    "plan: %d ms, %d requests; delete: %d ms, %d requests%n",
+                    (planned - start) / 1_000_000,
+                    requests,
+                    (System.nanoTime() - planned) / 1_000_000,
+                    test.store.newRequests().size());
+            long stayed = test.bucket.packs().stream()
+                    .mapToLong(pack -> pack.entries())
+                    .sum();
+            System.out.println(target.leaving().entries() + " left, " + stayed + " stayed");
+        }
     }
 }

@@ -123,6 +123,31 @@ class PopulateTruthTest {
     }
 
     @Test
+    @DisplayName("populate --pin pins what it has read back; if something is missing, the earlier"
+            + " pin stays, and the exit code is 1")
+    void pins() throws Exception {
+        String[] listing = {
+            "collect", "s3://kernels/ci", "--pins", "--json", "--endpoint", fleet.endpoint()
+        };
+        run("populate", "ci", "--pin", "release-1").exits(0).prints("1 entry pinned as release-1");
+        JsonObject before = Cli.run(listing).exits(0).json();
+        assertEquals(
+                List.of("release-1", 1),
+                before.getAsJsonArray("pins").asList().stream()
+                        .map(JsonElement::getAsJsonObject)
+                        .flatMap(pin -> Stream.of(
+                                pin.get("name").getAsString(), pin.get("entries").getAsInt()))
+                        .toList());
+        Files.writeString(directory.resolve("broken.cl"), "__kernel void broken(");
+        Files.writeString(
+                Path.of(manifest),
+                "[[kernel]]\nname = 'add'\nsource = 'add.cl'\n"
+                        + "[[kernel]]\nname = 'broken'\nsource = 'broken.cl'\n");
+        run("populate", "ci", "--pin", "release-1").exits(1).reports("not pinned as release-1");
+        assertEquals(before, Cli.run(listing).exits(0).json());
+    }
+
+    @Test
     @DisplayName(
             "populate without a writable bucket is a wrong configuration, and compiles nothing")
     void noBucket() {

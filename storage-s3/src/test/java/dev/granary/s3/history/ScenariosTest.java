@@ -1,10 +1,12 @@
 package dev.granary.s3.history;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.CollectionPlan;
 import dev.granary.s3.pack.compact.CompactionException;
 
 import org.junit.jupiter.api.DisplayName;
@@ -127,6 +129,29 @@ class ScenariosTest {
             run.actor("collector", Set.of(left.id()), machine -> run.compact(machine, left.id()));
             run.actor("compactor", run::compact);
             run.actor("publisher", machine -> run.publish(machine, run.entry()));
+        });
+    }
+
+    @Test
+    @DisplayName("s6b: two collections, a machine that notes a use, and a publisher")
+    void twoCollections() {
+        CollectionPlan.Rules rules = new CollectionPlan.Rules("", 90, Long.MAX_VALUE, false);
+        explore(run -> {
+            Entry unused = run.entry();
+            Entry noted = run.entry();
+            placePacks(run, unused, noted);
+            run.before(machine -> machine.note(Set.of(), "0".repeat(16)));
+            run.bucket().pass(Duration.ofDays(100).toMillis());
+            for (String name : List.of("collector", "other")) {
+                run.actor(name, machine -> {
+                    String outcome = machine.collect(rules, false);
+                    run.trace(() -> "  " + name + ": " + outcome);
+                });
+            }
+            run.actor("machine", machine -> machine.note(Set.of(noted.id()), "1".repeat(16)));
+            run.actor("publisher", machine -> run.publish(machine, run.entry()));
+            run.check(() -> assertFalse(
+                    run.ledger().lost(Set.of(unused.id()), true).isEmpty(), "it left"));
         });
     }
 
