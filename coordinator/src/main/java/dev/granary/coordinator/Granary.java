@@ -484,9 +484,10 @@ public final class Granary implements AutoCloseable {
     /**
      * Flushes, for at most the configured flush limit, and closes the tiers. The next process does
      * the uploads that are left. A recording that is not written yet, such as that of thousands of
-     * kernels obtained at once, is awaited for at most 30 s more. Primitives and constants that
-     * were returned to callers stay valid. Only constants in use remain cached. Statistics, sizes
-     * and capacities can still be read; any other call throws {@link IllegalStateException}.
+     * kernels obtained at once, is awaited for at most 30 s more, and the notes of use of this
+     * machine, once an hour, for at most 2 s. Primitives and constants that were returned to callers
+     * stay valid. Only constants in use remain cached. Statistics, sizes and capacities can still be
+     * read; any other call throws {@link IllegalStateException}.
      */
     @Override
     public void close() {
@@ -509,7 +510,7 @@ public final class Granary implements AutoCloseable {
                         tiers.target().orElseThrow().name(),
                         left);
             }
-            uses.finish(true, config.flushLimit());
+            uses.finish(true);
             closer.close();
             try {
                 Runtime.getRuntime().removeShutdownHook(exitHook);
@@ -547,7 +548,7 @@ public final class Granary implements AutoCloseable {
                             lost,
                             config.flushLimit().toSeconds());
                 }
-                uses.finish(false, config.flushLimit());
+                uses.finish(false);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

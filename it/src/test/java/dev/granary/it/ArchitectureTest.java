@@ -128,6 +128,7 @@ class ArchitectureTest {
                         new String[] {
                             ROOT + ".cli.output..",
                             ROOT + ".demo..",
+                            ROOT + ".s3",
                             ROOT + ".s3.probe..",
                             ROOT + ".s3.register..",
                             ROOT + ".s3.pack.format.."

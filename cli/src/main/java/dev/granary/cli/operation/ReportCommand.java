@@ -1,16 +1,14 @@
 package dev.granary.cli.operation;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
-import com.google.gson.Gson;
-import com.google.gson.GsonBuilder;
-
 import dev.granary.cli.operation.StatsCommand.Usage;
 import dev.granary.cli.option.BucketOptions;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.LocalOptions;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.PlaceOptions;
+import dev.granary.cli.output.HtmlPage;
+import dev.granary.cli.output.HtmlPage.Chart;
+import dev.granary.cli.output.HtmlPage.Table;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.Counter;
@@ -24,18 +22,15 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
@@ -46,17 +41,12 @@ import java.util.function.ToDoubleFunction;
         description = "Write the use of a bucket by its machines into one HTML file, which needs"
                 + " no network.")
 public final class ReportCommand extends OutputCommand {
-    private static final String CHARTS =
-            "META-INF/resources/webjars/chart.js/4.4.9/dist/chart.umd.js";
     private static final int MAX_BARS = 20;
     private static final String NONE = "-";
 
     private static final Scale HOURS = new Scale("hours", "h", 3_600_000);
     private static final Scale MINUTES = new Scale("minutes", "min", 60_000);
     private static final Scale SECONDS = new Scale("seconds", "s", 1_000);
-
-    /** JSON without the characters that have a meaning in HTML. */
-    private static final Gson JSON = new GsonBuilder().serializeNulls().create();
 
     @Parameters(index = "0", paramLabel = "FILE", description = "the file to write")
     private Path file = Path.of("report.html");
@@ -81,18 +71,6 @@ public final class ReportCommand extends OutputCommand {
             description = "the days, with today (default: ${DEFAULT-VALUE})")
     private int days = 7;
 
-    /** A chart of the page; a value may be missing. */
-    private record Bars(
-            String title,
-            boolean isWide,
-            boolean isCount,
-            @Nullable Double max,
-            List<String> labels,
-            List<@Nullable Double> values,
-            List<String> texts) {}
-
-    private record Table(String title, List<String> headings, List<List<String>> rows) {}
-
     /** A unit of an axis, its short form, and its size. */
     private record Scale(String unit, String symbol, double size) {}
 
@@ -105,7 +83,7 @@ public final class ReportCommand extends OutputCommand {
             Map<String, Usage> usage = StatsCommand.usage(bucket, err());
             use = FleetUse.read(bucket.useNotes(), today, days);
             String name = bucket.config().location().toString();
-            write(page(data(name, today, usage, use)));
+            write(page(name, today, usage, use));
         }
         report().field("file", file.toString())
                 .field("days", days)
@@ -114,65 +92,41 @@ public final class ReportCommand extends OutputCommand {
         return 0;
     }
 
-    private void write(String page) throws CommandFailedException {
+    private void write(HtmlPage page) throws CommandFailedException {
         try {
-            Files.writeString(file, page);
+            Files.writeString(file, page.html());
         } catch (IOException e) {
             throw new CommandFailedException("the report cannot be written: " + e);
         }
     }
 
-    private static String page(Map<String, Object> data) throws IOException {
-        ClassLoader loader = Objects.requireNonNull(ReportCommand.class.getClassLoader());
-        // the map of the sources is not in the page
-        String charts = text(loader.getResourceAsStream(CHARTS))
-                .replaceAll("(?m)^//# sourceMapping.*$", "");
-        return text(ReportCommand.class.getResourceAsStream("report.html"))
-                .replace("/*CHARTS*/", charts)
-                .replace("/*DATA*/", JSON.toJson(data));
-    }
-
-    private static String text(@Nullable InputStream resource) throws IOException {
-        try (InputStream in = Objects.requireNonNull(resource, "a resource of the command")) {
-            return new String(in.readAllBytes(), UTF_8);
-        }
-    }
-
-    private Map<String, Object> data(
+    private HtmlPage page(
             String bucket, LocalDate today, Map<String, Usage> usage, FleetUse use) {
+        long entries = usage.values().stream().mapToLong(Usage::entries).sum();
         long bytes = usage.values().stream().mapToLong(Usage::bytes).reduce(0, Units::sum);
-        Map<String, Object> data = new LinkedHashMap<>();
-        data.put("title", "Granary: " + bucket);
-        data.put(
-                "subtitle",
+        return new HtmlPage(
+                "Granary: " + bucket,
                 today.minusDays(days - 1L) + " to " + today + " (UTC), from the notes of "
                         + Units.plural(use.all.nodes(), "machine") + ". Written by Granary "
-                        + GranaryConfig.VERSION + ".");
-        data.put(
-                "figures",
+                        + GranaryConfig.VERSION + ".",
                 List.of(
                         List.of("nodes", Units.count(use.all.nodes())),
                         List.of("kernels used", Units.count(use.all.ids())),
                         List.of("hit rate", rate(use.all)),
                         List.of("compiled", Units.count(use.all.count(Counter.COMPILED))),
-                        List.of("time saved", hours(use.all.savedMillis())),
-                        List.of(
-                                "entries",
-                                Units.count(usage.values().stream()
-                                        .mapToLong(Usage::entries)
-                                        .sum())),
-                        List.of("size", Units.bytes(bytes))));
-        data.put("charts", charts(today, usage, use));
-        data.put("tables", tables(usage, use));
-        return data;
+                        List.of("time saved", time(use.all.savedMillis())),
+                        List.of("entries", Units.count(entries)),
+                        List.of("size", Units.bytes(bytes))),
+                charts(today, usage, use),
+                tables(usage, use));
     }
 
-    private List<Bars> charts(LocalDate today, Map<String, Usage> usage, FleetUse use) {
+    private List<Chart> charts(LocalDate today, Map<String, Usage> usage, FleetUse use) {
         long mostSaved = use.days.values().stream()
                 .mapToLong(FleetUse.Sum::savedMillis)
                 .max()
                 .orElse(0);
-        Scale time = scale(mostSaved, HOURS, MINUTES, SECONDS);
+        Scale unit = scale(mostSaved, HOURS, MINUTES, SECONDS);
         long largest = usage.values().stream().mapToLong(Usage::bytes).max().orElse(0);
         Scale size = scale(
                 largest,
@@ -184,28 +138,28 @@ public final class ReportCommand extends OutputCommand {
                         "Hit rate by day, in %",
                         today,
                         use,
-                        100.0,
+                        "line",
                         sum -> sum.hitRate().orElse(0.0) * 100,
                         ReportCommand::rate),
                 byDay(
-                        "Compile time saved by day, in " + time.unit(),
+                        "Compile time saved by day, in " + unit.unit(),
                         today,
                         use,
-                        null,
-                        sum -> sum.savedMillis() / time.size(),
-                        sum -> hours(sum.savedMillis())),
+                        "bar",
+                        sum -> sum.savedMillis() / unit.size(),
+                        sum -> time(sum.savedMillis())),
                 byDay(
                         "Nodes by day",
                         today,
                         use,
-                        null,
+                        "bar",
                         FleetUse.Sum::nodes,
                         sum -> Units.plural(sum.nodes(), "node")),
                 byDay(
                         "Compiled kernels by day",
                         today,
                         use,
-                        null,
+                        "bar",
                         sum -> sum.count(Counter.COMPILED),
                         sum -> Units.count(sum.count(Counter.COMPILED)) + " compiled"),
                 byTarget(
@@ -230,11 +184,11 @@ public final class ReportCommand extends OutputCommand {
         return scales[scales.length - 1];
     }
 
-    private Bars byDay(
+    private Chart byDay(
             String title,
             LocalDate today,
             FleetUse use,
-            @Nullable Double max,
+            String kind,
             ToDoubleFunction<FleetUse.Sum> value,
             Function<FleetUse.Sum, String> text) {
         List<String> labels = new ArrayList<>();
@@ -247,23 +201,22 @@ public final class ReportCommand extends OutputCommand {
             values.add(sum == null ? null : value.applyAsDouble(sum));
             texts.add(sum == null ? "no notes" : text.apply(sum));
         }
-        return new Bars(title, false, max == null, max, labels, values, texts);
+        return new Chart(title, kind, labels, values, texts);
     }
 
-    private static Bars byTarget(
+    private static Chart byTarget(
             String title,
             Map<String, Usage> usage,
             ToDoubleFunction<Usage> value,
             Function<Usage, String> text) {
         List<Map.Entry<String, Usage>> largest = usage.entrySet().stream()
-                .sorted(Comparator.comparingDouble(each -> -value.applyAsDouble(each.getValue())))
+                .sorted(Comparator.comparingDouble(
+                        each -> -value.applyAsDouble(each.getValue())))
                 .limit(MAX_BARS)
                 .toList();
-        return new Bars(
+        return new Chart(
                 title,
-                true,
-                false,
-                null,
+                "wide",
                 largest.stream().map(Map.Entry::getKey).toList(),
                 largest.stream()
                         .<@Nullable Double>map(each -> value.applyAsDouble(each.getValue()))
@@ -273,16 +226,14 @@ public final class ReportCommand extends OutputCommand {
 
     private static List<Table> tables(Map<String, Usage> usage, FleetUse use) {
         List<List<String>> byDay = new ArrayList<>();
-        use.days
-                .reversed()
-                .forEach((day, sum) -> byDay.add(List.of(
-                        day.toString(),
-                        Units.count(sum.nodes()),
-                        Units.count(sum.ids()),
-                        Units.count(sum.hits()),
-                        rate(sum),
-                        Units.count(sum.count(Counter.COMPILED)),
-                        hours(sum.savedMillis()))));
+        use.days.reversed().forEach((day, sum) -> byDay.add(List.of(
+                day.toString(),
+                Units.count(sum.nodes()),
+                Units.count(sum.ids()),
+                Units.count(sum.hits()),
+                rate(sum),
+                Units.count(sum.count(Counter.COMPILED)),
+                time(sum.savedMillis()))));
         List<List<String>> byTarget = new ArrayList<>();
         usage.forEach((target, count) -> {
             Optional<FleetUse.Sum> sum = Optional.ofNullable(use.targets.get(target));
@@ -290,12 +241,13 @@ public final class ReportCommand extends OutputCommand {
                     target,
                     Units.count(count.entries()),
                     Units.bytes(count.bytes()),
-                    hours(count.compileMillis()),
+                    time(count.compileMillis()),
                     Units.count(sum.map(FleetUse.Sum::nodes).orElse(0)),
                     sum.map(each -> each.last().toString()).orElse(NONE)));
         });
         List<List<String>> misses = new ArrayList<>();
-        use.misses().forEach((cause, count) -> misses.add(List.of(cause, Units.count(count))));
+        use.misses().forEach(
+                (cause, count) -> misses.add(List.of(cause, Units.count(count))));
         return List.of(
                 new Table(
                         "By day",
@@ -320,8 +272,9 @@ public final class ReportCommand extends OutputCommand {
     }
 
     /** Returns text such as {@code 14.2 h}, {@code 75.0 min}, {@code 12.3 s}. */
-    private static String hours(long millis) {
+    private static String time(long millis) {
         Scale scale = scale(millis, HOURS, MINUTES, SECONDS);
-        return String.format(Locale.ROOT, "%,.1f %s", millis / scale.size(), scale.symbol());
+        return String.format(
+                Locale.ROOT, "%,.1f %s", millis / scale.size(), scale.symbol());
     }
 }

@@ -101,6 +101,15 @@ class PopulateTest {
                 result::toString);
     }
 
+    /** Asserts that these machines have noted the use of both kernels. */
+    private static void assertUse(int machines, String bucket, String endpoint) {
+        JsonObject fleet = Cli.run("stats", "--fleet", bucket, "--endpoint", endpoint, "--json")
+                .exits(0)
+                .json();
+        assertEquals(machines, fleet.get("nodes").getAsInt(), fleet::toString);
+        assertEquals(2, fleet.get("idsUsed").getAsInt(), fleet::toString);
+    }
+
     @Test
     @DisplayName("populate compiles and publishes; another machine gets all from the bucket, then"
             + " from its disk, then offline")
@@ -165,6 +174,7 @@ class PopulateTest {
             run("warm", "warmed", bucket)
                     .exits(0)
                     .prints("installed  2 entries (", "present    0", "skipped    0");
+            assertUse(2, "s3://kernels/ci", endpoint); // warm uses nothing
             assertSummary(
                     run("get", "warmed", bucket, manifest, "--json").exits(0).json(), 0, 2, 0, 0);
             Cli listed = Cli.run("ls", "s3://kernels/ci", "--endpoint", endpoint, "--json")
@@ -209,6 +219,9 @@ class PopulateTest {
                     .exits(0)
                     .prints("entries    2");
             run("stats", "again", List.of()).exits(0).prints("layer-hits s3://kernels/ci");
+            assertUse(5, "s3://kernels/ci", endpoint);
+            assertUse(1, "s3://kernels/second", endpoint);
+            assertUse(2, "s3://kernels/team", endpoint);
             run("doctor", "other", bucket).exits(0).prints("ok       bucket");
         } finally {
             System.clearProperty("aws.accessKeyId");

@@ -7,9 +7,7 @@ import dev.granary.cache.support.DaemonThreads;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.tier.Tiers.Layer;
-import dev.granary.s3.BucketTier;
 import dev.granary.s3.UseNotes.UseNote;
-import dev.granary.s3.statistics.BucketTierStatistics.Breaker;
 import dev.granary.s3.store.WriteResult;
 
 import org.slf4j.Logger;
@@ -55,7 +53,7 @@ public final class UseLog {
 
     private static final Duration PERIOD = Duration.ofHours(3);
 
-    /** The longest wait of a process that ends. */
+    /** The longest wait of a process that ends, as for a sweep. */
     private static final Duration LAST_WAIT = Duration.ofSeconds(2);
 
     private static final long MILLIS_PER_DAY = TimeUnit.DAYS.toMillis(1);
@@ -134,12 +132,12 @@ public final class UseLog {
      *
      * @param maySend false if the process is ending without time for requests
      */
-    public void finish(boolean maySend, Duration limit) {
+    public void finish(boolean maySend) {
         synchronized (this) {
             timer.complete(false);
             timer = CompletableFuture.completedFuture(false);
         }
-        Deadline deadline = Deadline.after(limit).within(LAST_WAIT.toNanos());
+        Deadline deadline = Deadline.after(LAST_WAIT);
         try {
             report(maySend, deadline).get(deadline.left(), TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
@@ -202,14 +200,16 @@ public final class UseLog {
 
     private void send(Layer layer, UseState state, Map<String, Long> totals, Deadline deadline)
             throws IOException {
-        Optional<String> obstacle = layer.bounds().obstacle(deadline);
-        BucketTier bucket = layer.bucket().orElseThrow();
-        if (obstacle.isPresent() || bucket.statistics().breaker() == Breaker.OPEN) {
-            LOG.debug("No note of use for {}: {}", layer.name(), obstacle.orElse("it is silent"));
+        boolean isAwaited = deadline.left() < Long.MAX_VALUE; // not for a bucket that just failed
+        Optional<String> obstacle = layer.bounds()
+                .obstacle(deadline)
+                .or(() -> isAwaited ? layer.bounds().failure() : Optional.empty());
+        if (obstacle.isPresent()) {
+            LOG.debug("No note of use for {}: {}", layer.name(), obstacle.get());
             return;
         }
         UseNote note = state.note(totals);
-        WriteResult written = bucket.useNotes().write(note);
+        WriteResult written = layer.bucket().orElseThrow().useNotes().write(note);
         if (!(written instanceof WriteResult.Done)) {
             LOG.debug("No note of use for {}: {}", layer.name(), written);
         }

@@ -110,7 +110,7 @@ class UseLogTest {
 
         @Override
         public void close() {
-            log.finish(true, LIMIT);
+            log.finish(true);
             closeTiers();
         }
 
@@ -146,7 +146,7 @@ class UseLogTest {
             reader.useNotes()
                     .read(LocalDate.parse("2020-01-01"), LocalDate.parse("2031-01-01"), notes::add);
         }
-        notes.sort(Comparator.comparing(UseNote::day));
+        notes.sort(Comparator.comparing(UseNote::day).thenComparing(UseNote::machine));
         return notes;
     }
 
@@ -362,7 +362,7 @@ class UseLogTest {
     @DisplayName("a process that exits without a close keeps its ids for the next one")
     void exit() throws Exception {
         Process process = process().use("a");
-        process.log.finish(false, LIMIT);
+        process.log.finish(false);
         process.closeTiers();
         assertEquals(List.of(), store.requests());
         run("b");
