@@ -1,6 +1,5 @@
 package dev.granary.local;
 
-import dev.granary.cache.Backend;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
@@ -13,7 +12,6 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
 import dev.granary.cache.format.EntryFormat.WriteAttemptId;
-import dev.granary.cache.support.SharedStore;
 
 import org.jspecify.annotations.Nullable;
 
@@ -28,8 +26,6 @@ import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
-import java.nio.file.DirectoryIteratorException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.FileVisitResult;
@@ -49,8 +45,6 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.SortedSet;
-import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
@@ -70,7 +64,7 @@ import java.util.regex.Pattern;
  * Nothing is synced. After a power cut a file may be torn, which its length and checksums reveal.
  */
 public final class EntryFiles implements EntryCatalog {
-    private static final String TREE = "v3";
+    static final String TREE = "v3";
 
     /** Age from which a file that was not renamed has no writer any more. */
     static final Duration ABANDONED = Duration.ofHours(1);
@@ -227,22 +221,6 @@ public final class EntryFiles implements EntryCatalog {
     /** Returns the hash of the id of the file of an entry. */
     static Sha256 hash(Path file) {
         return Sha256.parse(file.getFileName().toString().substring(0, HASH_DIGITS));
-    }
-
-    /** Returns names of targets of a backend, as {@link SharedStore#targets} does. */
-    SortedSet<String> targets(Backend backend, String start) {
-        SortedSet<String> names = new TreeSet<>();
-        try (DirectoryStream<Path> found =
-                Files.newDirectoryStream(root.resolve(backend.path()), start + "*")) {
-            for (Path each : found) {
-                if (names.size() < SharedStore.MAX_LISTED) {
-                    names.add(each.getFileName().toString());
-                }
-            }
-        } catch (IOException | DirectoryIteratorException e) {
-            return names; // for advice only
-        }
-        return names;
     }
 
     @Override

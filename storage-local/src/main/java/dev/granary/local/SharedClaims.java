@@ -12,10 +12,8 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
 import java.util.Optional;
@@ -58,10 +56,9 @@ final class SharedClaims implements ClaimStore {
     /** Creates the claim of a number, or returns the last one of another machine. */
     private Result create(Id id, Claim claim, int number) {
         Path file = file(id, number);
-        Path written = file.resolveSibling(file.getFileName() + "." + claim.nonce());
         try {
             Files.createDirectories(file.getParent());
-            Files.write(written, claim.encode(), StandardOpenOption.CREATE_NEW);
+            Path written = write(file, claim);
             try {
                 if (link(written, file)) {
                     return new Result.Mine(Integer.toString(number));
@@ -78,6 +75,12 @@ final class SharedClaims implements ClaimStore {
         } catch (IOException e) {
             return new Result.Unavailable(e.toString());
         }
+    }
+
+    /** Writes a claim beside its place. */
+    private static Path write(Path file, Claim claim) throws IOException {
+        Path written = file.resolveSibling(file.getFileName() + "." + claim.nonce());
+        return Files.write(written, claim.encode());
     }
 
     /** Gives a complete file its name, unless there is one. */
@@ -99,10 +102,8 @@ final class SharedClaims implements ClaimStore {
     @Override
     public void fail(Id id, Result.Mine mine, Claim claim) {
         Path file = file(id, Integer.parseInt(mine.version()));
-        Path written = file.resolveSibling(file.getFileName() + "." + claim.nonce());
         try {
-            Files.write(written, claim.failed().encode());
-            Files.move(written, file, StandardCopyOption.ATOMIC_MOVE);
+            Files.move(write(file, claim.failed()), file, StandardCopyOption.ATOMIC_MOVE);
         } catch (IOException e) {
             return; // the waits end by themselves
         }
@@ -165,11 +166,11 @@ final class SharedClaims implements ClaimStore {
     }
 
     /** Opens the directory of a file: an NFS client then asks the server which files are there. */
-    static void refresh(Path file) throws IOException {
+    static void refresh(Path file) {
         try (DirectoryStream<Path> _ = Files.newDirectoryStream(file.getParent())) {
             return; // opening it is enough
-        } catch (NoSuchFileException | NotDirectoryException e) {
-            return; // the files are not there either
+        } catch (IOException e) {
+            return; // the read that follows fails as well
         }
     }
 

@@ -18,6 +18,7 @@ import dev.granary.cache.support.SharedStore;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -25,10 +26,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.SortedSet;
+import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Directory of entries that any number of machines share, for example over NFS: {@link EntryFiles}
@@ -131,17 +135,21 @@ public final class SharedDirectory implements PersistentCache, SharedStore {
 
     @Override
     public SortedSet<String> targets(Backend backend, String start) {
-        return files.targets(backend, start);
+        Path targets = directory.resolve(EntryFiles.TREE).resolve(backend.path());
+        try (Stream<Path> found = Files.list(targets)) {
+            return found.map(target -> target.getFileName().toString())
+                    .filter(name -> name.startsWith(start))
+                    .limit(MAX_LISTED)
+                    .collect(Collectors.toCollection(TreeSet::new));
+        } catch (IOException | UncheckedIOException e) {
+            return new TreeSet<>();
+        }
     }
 
     /** Loads an entry that another machine may have stored a moment ago. */
     private LoadResult loadNow(Id id) {
-        try {
-            SharedClaims.refresh(files.file(id));
-            return load(id);
-        } catch (IOException e) {
-            return new LoadResult.Unavailable(e.toString());
-        }
+        SharedClaims.refresh(files.file(id));
+        return load(id);
     }
 
     /** Waits up to 10 s for any answer of the file system; without one, each file may hang. */
