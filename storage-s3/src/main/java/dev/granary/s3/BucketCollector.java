@@ -58,7 +58,8 @@ public final class BucketCollector {
     /** How far the clocks of one server may differ. */
     private static final long SERVER_SKEW_MILLIS = 600_000;
 
-    private static final Pattern KEY = Pattern.compile(BucketLayout.NAMESPACE + "/(head|[ep]/.*|c/[0-9a-f]{64})");
+    private static final Pattern KEY =
+            Pattern.compile(BucketLayout.NAMESPACE + "/(head|[ep]/.*|c/[0-9a-f]{64})");
 
     private final ObjectStore store;
     private final PackReader.Settings settings;
@@ -137,11 +138,8 @@ public final class BucketCollector {
                     plan.claims.add(object);
                 }
             } else {
-                settings.layout()
-                        .listed(object)
-                        .ifPresent(entry -> plan.target(keys)
-                                .addUnpacked(
-                                        entry.hash(), entry.bytes(), object.lastModifiedMillis()));
+                settings.layout().listed(object).ifPresent(entry -> plan.target(keys)
+                        .addUnpacked(entry.hash(), entry.bytes(), object.lastModifiedMillis()));
             }
         });
         if (listed instanceof ListResult.Unavailable(StoreFailure failure)) {
@@ -191,17 +189,20 @@ public final class BucketCollector {
         }
         LocalDate today = CollectionPlan.day(sinceMillis == 0 ? plan.nowMillis : serverMillis());
         int days = Math.max(plan.rules.unusedDays(), CollectionPlan.USE_DAYS);
-        LocalDate from = CollectionPlan.day(plan.nowMillis)
-                .minusDays(sinceMillis == 0 ? days : SKEW_DAYS);
+        LocalDate from =
+                CollectionPlan.day(plan.nowMillis).minusDays(sinceMillis == 0 ? days : SKEW_DAYS);
         if (sinceMillis == 0) {
             NavigableSet<LocalDate> noted = notes.days();
             plan.firstNote = noted.stream().findFirst();
             // one day before stays, which shows how far notes go back
-            plan.forgetBefore = Optional.ofNullable(
-                    noted.floor(today.minusDays(Math.max(days, KEPT_DAYS))));
+            plan.forgetBefore =
+                    Optional.ofNullable(noted.floor(today.minusDays(Math.max(days, KEPT_DAYS))));
         }
         plan.ignoredNotes += notes.read(
-                from, today.plusDays(SKEW_DAYS), sinceMillis, note -> plan.used(note.day(), note.ids()));
+                from,
+                today.plusDays(SKEW_DAYS),
+                sinceMillis,
+                note -> plan.used(note.day(), note.ids()));
     }
 
     /**
@@ -237,7 +238,10 @@ public final class BucketCollector {
             }
             long before = bytes;
             Optional<CompactionReport> report = compactor.run(
-                    part, CollectionPlan.YOUNG, isDeleteExact, read -> progress.accept(before + read));
+                    part,
+                    CollectionPlan.YOUNG,
+                    isDeleteExact,
+                    read -> progress.accept(before + read));
             if (lookFailure.isPresent()) {
                 throw new IOException(lookFailure.get());
             }

@@ -188,8 +188,7 @@ public final class CollectionPlan {
         }
 
         void addUnpacked(Sha256 id, long bytes, long writtenMillis) {
-            entries.add(
-                    new Candidate(id.prefix(), Math.max(0, bytes), 0, !isOld(writtenMillis)));
+            entries.add(new Candidate(id.prefix(), Math.max(0, bytes), 0, !isOld(writtenMillis)));
         }
 
         void addPack(ObjectName name, PackIndex index) {
@@ -339,8 +338,7 @@ public final class CollectionPlan {
             for (Candidate entry : target.entries) {
                 if (entry.mayLeave() && !entry.isLeaving) {
                     long nanos = entry.compileNanos > 0 ? entry.compileNanos : expected;
-                    entry.value =
-                            nanos * Math.max(NO_USE, entry.uses) / Math.max(1, entry.bytes);
+                    entry.value = nanos * Math.max(NO_USE, entry.uses) / Math.max(1, entry.bytes);
                     others.add(entry);
                 }
             }

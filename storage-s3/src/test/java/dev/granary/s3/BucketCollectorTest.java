@@ -1,12 +1,12 @@
 package dev.granary.s3;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Sha256;
@@ -94,8 +94,7 @@ class BucketCollectorTest {
 
     private BucketCollector collector(ObjectStore over) {
         var settings = bucket.settings(Optional.empty());
-        return new BucketCollector(
-                over, settings, new UseNotes(settings.layout(), over, over, 1));
+        return new BucketCollector(over, settings, new UseNotes(settings.layout(), over, over, 1));
     }
 
     private BucketPins pins() {
@@ -114,8 +113,7 @@ class BucketCollectorTest {
     }
 
     private void noteIds(int daysAgo, long... ids) {
-        UseNotes notes =
-                new UseNotes(bucket.settings(Optional.empty()).layout(), store, store);
+        UseNotes notes = new UseNotes(bucket.settings(Optional.empty()).layout(), store, store);
         Arrays.sort(ids);
         notes.write(new UseNotes.UseNote(
                 today().minusDays(daysAgo),
@@ -151,7 +149,9 @@ class BucketCollectorTest {
 
     private void assertLost(List<Entry> lost, List<Entry> kept) {
         try (PackLookupDriver machine = new PackLookupDriver(bucket)) {
-            assertEquals(lost, machine.lost(Stream.concat(lost.stream(), kept.stream()).toList()));
+            assertEquals(
+                    lost,
+                    machine.lost(Stream.concat(lost.stream(), kept.stream()).toList()));
         }
     }
 
@@ -203,8 +203,7 @@ class BucketCollectorTest {
         store.pass(Duration.ofMillis(1));
         ObjectStore withoutDates = new ForwardingStore(store) {
             @Override
-            public ListResult list(
-                    String prefix, Consumer<Listed> visitor) {
+            public ListResult list(String prefix, Consumer<Listed> visitor) {
                 return super.list(
                         prefix,
                         one -> visitor.accept(new Listed(one.key(), one.bytes(), one.etag(), 0)));
@@ -245,8 +244,8 @@ class BucketCollectorTest {
         Entry longAgo = entry();
         PackBuilder builder = new PackBuilder(PackFixture.NAMESPACE, bucket.random());
         Map.of(cheap, 15L, twice, 10L, never, 38L, large, 100L, longAgo, 36L)
-                .forEach((one, nanos) -> builder.add(
-                        one.id().hash(), PackFixture.encoded(one), nanos * 1_000_000));
+                .forEach((one, nanos) ->
+                        builder.add(one.id().hash(), PackFixture.encoded(one), nanos * 1_000_000));
         bucket.publish(builder.build());
         store.pass(DAY.multipliedBy(100));
         note(1, cheap, twice, large);
@@ -261,7 +260,9 @@ class BucketCollectorTest {
             Rules rules = new Rules("", 90, left, false);
             assertEquals(leaving, target(rules).leaving().entries());
             assertEquals(leaving, target(rules).overBudget().entries());
-            assertEquals(leaving + 1, target(new Rules("", 90, left - 1, false)).leaving().entries());
+            assertEquals(
+                    leaving + 1,
+                    target(new Rules("", 90, left - 1, false)).leaving().entries());
         }
         left += PackFixture.encoded(order.get(3)).length + PackFixture.encoded(order.get(2)).length;
         collect(new Rules("", 90, left, false));
@@ -282,7 +283,8 @@ class BucketCollectorTest {
             assertLost(others, pinned);
         }
         assertEquals(
-                target(UNUSED).pinned().bytes(), plan(new Rules("", 90, 0, false)).excessBytes());
+                target(UNUSED).pinned().bytes(),
+                plan(new Rules("", 90, 0, false)).excessBytes());
         List<BucketPins.Pin> read = new ArrayList<>();
         pins().read(read::add);
         assertEquals(2, read.getFirst().entries());
@@ -332,7 +334,8 @@ class BucketCollectorTest {
         Entry used = published();
         store.pass(DAY);
         note(0, used);
-        assertEquals(List.of(), List.copyOf(plan(new Rules("opencl/x", 90, 0, true)).targets()));
+        assertEquals(
+                List.of(), List.copyOf(plan(new Rules("opencl/x", 90, 0, true)).targets()));
         collect(new Rules(PackFixture.NAMESPACE, 90, Long.MAX_VALUE, true));
         assertLost(List.of(used), List.of());
     }
@@ -552,7 +555,8 @@ class BucketCollectorTest {
         store.pass(DAY.multipliedBy(100));
         note(100);
         CollectionPlan.Target target = target(UNUSED);
-        assertTrue(target.failure().orElseThrow().contains("granary compact"), target.failure()::get);
+        assertTrue(
+                target.failure().orElseThrow().contains("granary compact"), target.failure()::get);
         assertFalse(target.hasWork());
     }
 
@@ -606,8 +610,9 @@ class BucketCollectorTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("half of 200,000 entries are collected in a heap of 160 MiB, of which the bucket in"
-            + " memory has some 40")
+    @DisplayName(
+            "half of 200,000 entries are collected in a heap of 160 MiB, of which the bucket in"
+                    + " memory has some 40")
     void smallHeap() throws Exception {
         ChildJvm.Result result =
                 ChildJvm.of(Large.class).shortLived().flags("-Xmx160m").run();

@@ -1,5 +1,7 @@
 package dev.granary.s3;
 
+import static java.util.Objects.requireNonNull;
+
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -124,7 +126,8 @@ class UseNotesTest {
     @DisplayName("a note has room for the largest number of ids; a longer object is ignored")
     void size() throws Exception {
         notes.write(note(DAY, 0xaa, LongStream.range(0, UseNotes.MAX_IDS).toArray()));
-        assertEquals(UseNotes.MAX_IDS, read(DAY, 0).getFirst().ids().get(TARGET).length);
+        long[] ids = requireNonNull(read(DAY, 0).getFirst().ids().get(TARGET));
+        assertEquals(UseNotes.MAX_IDS, ids.length);
         store.place(KEY, (EMPTY + " ".repeat(UseNotes.MAX_BYTES)).getBytes(UTF_8));
         assertEquals(List.of(), read(DAY, 1));
     }
@@ -170,7 +173,7 @@ class UseNotesTest {
         assertEquals(
                 LongStream.range(0, 300).boxed().toList(),
                 read(DAY, 0).stream()
-                        .map(note -> note.ids().get(TARGET)[0])
+                        .map(note -> requireNonNull(note.ids().get(TARGET))[0])
                         .sorted()
                         .toList());
     }

@@ -100,8 +100,7 @@ public final class ReportCommand extends OutputCommand {
         }
     }
 
-    private HtmlPage page(
-            String bucket, LocalDate today, Map<String, Usage> usage, FleetUse use) {
+    private HtmlPage page(String bucket, LocalDate today, Map<String, Usage> usage, FleetUse use) {
         long entries = usage.values().stream().mapToLong(Usage::entries).sum();
         long bytes = usage.values().stream().mapToLong(Usage::bytes).reduce(0, Units::sum);
         return new HtmlPage(
@@ -210,8 +209,7 @@ public final class ReportCommand extends OutputCommand {
             ToDoubleFunction<Usage> value,
             Function<Usage, String> text) {
         List<Map.Entry<String, Usage>> largest = usage.entrySet().stream()
-                .sorted(Comparator.comparingDouble(
-                        each -> -value.applyAsDouble(each.getValue())))
+                .sorted(Comparator.comparingDouble(each -> -value.applyAsDouble(each.getValue())))
                 .limit(MAX_BARS)
                 .toList();
         return new Chart(
@@ -226,14 +224,16 @@ public final class ReportCommand extends OutputCommand {
 
     private static List<Table> tables(Map<String, Usage> usage, FleetUse use) {
         List<List<String>> byDay = new ArrayList<>();
-        use.days.reversed().forEach((day, sum) -> byDay.add(List.of(
-                day.toString(),
-                Units.count(sum.nodes()),
-                Units.count(sum.ids()),
-                Units.count(sum.hits()),
-                rate(sum),
-                Units.count(sum.count(Counter.COMPILED)),
-                time(sum.savedMillis()))));
+        use.days
+                .reversed()
+                .forEach((day, sum) -> byDay.add(List.of(
+                        day.toString(),
+                        Units.count(sum.nodes()),
+                        Units.count(sum.ids()),
+                        Units.count(sum.hits()),
+                        rate(sum),
+                        Units.count(sum.count(Counter.COMPILED)),
+                        time(sum.savedMillis()))));
         List<List<String>> byTarget = new ArrayList<>();
         usage.forEach((target, count) -> {
             Optional<FleetUse.Sum> sum = Optional.ofNullable(use.targets.get(target));
@@ -246,8 +246,7 @@ public final class ReportCommand extends OutputCommand {
                     sum.map(each -> each.last().toString()).orElse(NONE)));
         });
         List<List<String>> misses = new ArrayList<>();
-        use.misses().forEach(
-                (cause, count) -> misses.add(List.of(cause, Units.count(count))));
+        use.misses().forEach((cause, count) -> misses.add(List.of(cause, Units.count(count))));
         return List.of(
                 new Table(
                         "By day",
@@ -274,7 +273,6 @@ public final class ReportCommand extends OutputCommand {
     /** Returns text such as {@code 14.2 h}, {@code 75.0 min}, {@code 12.3 s}. */
     private static String time(long millis) {
         Scale scale = scale(millis, HOURS, MINUTES, SECONDS);
-        return String.format(
-                Locale.ROOT, "%,.1f %s", millis / scale.size(), scale.symbol());
+        return String.format(Locale.ROOT, "%,.1f %s", millis / scale.size(), scale.symbol());
     }
 }

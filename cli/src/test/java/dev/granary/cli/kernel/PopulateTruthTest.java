@@ -136,7 +136,8 @@ class PopulateTruthTest {
                 before.getAsJsonArray("pins").asList().stream()
                         .map(JsonElement::getAsJsonObject)
                         .flatMap(pin -> Stream.of(
-                                pin.get("name").getAsString(), pin.get("entries").getAsInt()))
+                                pin.get("name").getAsString(),
+                                pin.get("entries").getAsInt()))
                         .toList());
         Files.writeString(directory.resolve("broken.cl"), "__kernel void broken(");
         Files.writeString(

@@ -150,8 +150,8 @@ class ScenariosTest {
             }
             run.actor("machine", machine -> machine.note(Set.of(noted.id()), "1".repeat(16)));
             run.actor("publisher", machine -> run.publish(machine, run.entry()));
-            run.check(() -> assertFalse(
-                    run.ledger().lost(Set.of(unused.id()), true).isEmpty(), "it left"));
+            run.check(() ->
+                    assertFalse(run.ledger().lost(Set.of(unused.id()), true).isEmpty(), "it left"));
         });
     }
 
