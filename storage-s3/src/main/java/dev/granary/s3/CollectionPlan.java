@@ -322,7 +322,10 @@ public final class CollectionPlan {
 
     /** Chooses the entries that leave, once entries, uses and pins are there. */
     void judge() {
-        for (Target target : targets.values()) {
+        List<Target> readable = targets.values().stream()
+                .filter(target -> target.failure.isEmpty())
+                .toList();
+        for (Target target : readable) {
             for (Candidate entry : target.entries) {
                 entry.isLeaving =
                         entry.mayLeave() && (rules.isAll() || (knowsUnused() && !entry.isUsed));
@@ -333,7 +336,7 @@ public final class CollectionPlan {
             return;
         }
         List<Candidate> others = new ArrayList<>();
-        for (Target target : targets.values()) {
+        for (Target target : readable) {
             long expected = target.expectedNanos();
             for (Candidate entry : target.entries) {
                 if (entry.mayLeave() && !entry.isLeaving) {

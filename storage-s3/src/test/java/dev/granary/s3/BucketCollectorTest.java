@@ -552,12 +552,14 @@ class BucketCollectorTest {
     void lostPack() throws Exception {
         bucket.remove(bucket.publish(entry()));
         published();
+        unpacked();
         store.pass(DAY.multipliedBy(100));
         note(100);
         CollectionPlan.Target target = target(UNUSED);
         assertTrue(
                 target.failure().orElseThrow().contains("granary compact"), target.failure()::get);
         assertFalse(target.hasWork());
+        assertEquals(0, target.leaving().entries());
     }
 
     @Test

@@ -115,7 +115,8 @@ public final class CollectCommand extends OutputCommand {
         Report report = report().data("bucket", bucket.name());
         try (BucketTier tier = TierFactory.bucket(bucket, TierFactory.directory(config));
                 BulkBucket bulk = tier.packed()) {
-            boolean isHealthy = isListingPins || unpinned != null
+            boolean isOfPins = isListingPins || unpinned != null;
+            boolean isHealthy = isOfPins
                     ? pins(bulk.pins(), report)
                     : collect(tier, bulk.collector(), report.line("in  " + bucket.name()));
             report.data("healthy", isHealthy).print();
@@ -138,11 +139,8 @@ public final class CollectCommand extends OutputCommand {
         }
         ReportTable table = report.table("pins", "name", "entries", "written", "~targets");
         pins.read(pin -> {
-            table.row(
-                    pin.name(),
-                    pin.entries(),
-                    Instant.ofEpochMilli(pin.writtenMillis()),
-                    pin.ids().keySet());
+            Instant written = Instant.ofEpochMilli(pin.writtenMillis());
+            table.row(pin.name(), pin.entries(), written, pin.ids().keySet());
         });
         return true;
     }
@@ -156,34 +154,35 @@ public final class CollectCommand extends OutputCommand {
             }
         }
         CollectionPlan.Rules rules = new CollectionPlan.Rules(
-                target, (int) unused.toDays(), budget == null ? Long.MAX_VALUE : budget, isAll);
+                target, unusedDays(), budget == null ? Long.MAX_VALUE : budget, isAll);
+        CollectionPlan plan;
         try (ProgressLine progress = new ProgressLine(err(), "collecting", 0)) {
-            progress.passing("lists the bucket");
-            CollectionPlan plan = collector.plan(rules);
-            boolean isHealthy = isDeleting
-                    ? delete(tier, collector, plan, progress, report)
-                    : failures(plan, report);
-            progress.close();
-            return add(plan, report) && isHealthy;
+            progress.passing("reads " + (target.isEmpty() ? "all targets" : target));
+            plan = collector.plan(rules);
         }
+        boolean isHealthy = failures(plan, report);
+        if (isDeleting) {
+            isHealthy &= delete(tier, collector, plan, report);
+        }
+        return add(plan, report) && isHealthy;
+    }
+
+    /** Returns the number of days, rounded up. */
+    private int unusedDays() {
+        return (int) unused.plusDays(1).minusNanos(1).toDays();
     }
 
     private static boolean failures(CollectionPlan plan, Report report) {
         plan.targets().forEach(each -> each.failure()
-                .ifPresent(
-                        cause -> report.problem(each.namespace() + " is not collected: " + cause)));
+                .ifPresent(cause ->
+                        report.problem(each.namespace() + " is not collected: " + cause)));
         return plan.targets().stream().allMatch(each -> each.failure().isEmpty());
     }
 
     /** Removes what leaves; returns false if something that was to leave is still there. */
-    private static boolean delete(
-            BucketTier tier,
-            BucketCollector collector,
-            CollectionPlan plan,
-            ProgressLine progress,
-            Report report)
-            throws IOException {
-        boolean isHealthy = failures(plan, report);
+    private boolean delete(
+            BucketTier tier, BucketCollector collector, CollectionPlan plan, Report report) {
+        boolean isHealthy = true;
         long removed = 0;
         long unremoved = 0;
         long waiting = 0;
@@ -192,7 +191,7 @@ public final class CollectCommand extends OutputCommand {
                 continue;
             }
             String failure;
-            try {
+            try (ProgressLine progress = new ProgressLine(err(), "collecting", 0)) {
                 BucketCollector.Outcome done = collector.collect(
                         plan,
                         each,
@@ -214,7 +213,13 @@ public final class CollectCommand extends OutputCommand {
             }
         }
         long claims = collector.removeClaims(plan);
-        long notes = collector.forgetNotes(plan);
+        long notes = 0;
+        try {
+            notes = collector.forgetNotes(plan);
+        } catch (IOException e) {
+            report.problem("old notes of use are not removed: " + e.getMessage());
+            isHealthy = false;
+        }
         report.count("removedObjects", removed, Units.plural(removed, "object") + " removed")
                 .count(
                         "waitingObjects",
@@ -266,17 +271,12 @@ public final class CollectCommand extends OutputCommand {
                         + (isDeleting ? " left, " : " would leave, ")
                         + Units.entries(staying.entries(), staying.bytes()) + " stay");
         addStaying("pinned", sum(plan, CollectionPlan.Target::pinned), "stay as pinned", report);
-        addStaying(
-                "young",
-                sum(plan, CollectionPlan.Target::young),
-                "stay, younger than a day",
-                report);
+        addStaying("young", sum(plan, CollectionPlan.Target::young), "stay, younger than a day", report);
         Sum over = sum(plan, CollectionPlan.Target::overBudget);
         report.count(
                 "overBudget",
                 over.entries(),
-                Units.entries(over.entries(), over.bytes())
-                        + " of those that leave are over the budget");
+                Units.entries(over.entries(), over.bytes()) + " of those that leave are over the budget");
         addKnown(plan, report);
         report.data("oldClaims", plan.claims())
                 .count(
@@ -303,14 +303,15 @@ public final class CollectCommand extends OutputCommand {
         if (isAll) {
             return;
         }
-        Optional<LocalDate> knownFrom = plan.firstNote().map(day -> day.plusDays(unused.toDays()));
+        Optional<LocalDate> knownFrom =
+                plan.firstNote().map(day -> day.plusDays(unusedDays()));
         report.data("firstNote", plan.firstNote())
                 .data("knownFrom", knownFrom)
                 .data("knowsUnused", plan.knowsUnused());
         if (!plan.knowsUnused()) {
             report.line(knownFrom
-                    .map(day -> "what is unused is known from " + day
-                            + " on: notes of use begin on " + plan.firstNote().get())
+                    .map(day -> "what is unused is known from " + day + " on: notes of use begin on "
+                            + plan.firstNote().get())
                     .orElse("what is unused is not known: no machine has noted its uses yet"));
         }
     }
