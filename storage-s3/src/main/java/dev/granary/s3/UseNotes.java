@@ -160,7 +160,8 @@ public final class UseNotes {
 
     /** Writes a note, in place of an earlier one of the machine and day. Does not retry. */
     public WriteResult write(UseNote note) {
-        return writes.put(prefix + new Name(note.day(), note.machine()), note.json().getBytes(UTF_8));
+        String key = prefix + new Name(note.day(), note.machine());
+        return writes.put(key, note.json().getBytes(UTF_8));
     }
 
     /**

@@ -182,7 +182,8 @@ class UseNotesTest {
         notes.write(note(DAY, 0xaa, 1));
         for (String failing : List.of("LIST", "GET")) {
             store.plan(FaultPlan.when(
-                    request -> request.operation().equals(failing), new Fault.Lost(Fault.ERROR_500)));
+                    request -> request.operation().equals(failing),
+                    new Fault.Lost(Fault.ERROR_500)));
             assertThrows(IOException.class, () -> read(DAY, 0), failing);
         }
     }

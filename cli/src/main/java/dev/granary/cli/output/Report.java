@@ -23,8 +23,8 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * Report of one result, as text, Markdown or one JSON object, so that a command writes each part once.
- * Text is printed as it is added, JSON by {@link #print}.
+ * Report of one result, as text, Markdown or one JSON object, so that a command writes each part
+ * once. Text is printed as it is added, JSON by {@link #print}.
  *
  * <p>A name in JSON is the label or heading in camel case, or follows it behind a colon:
  * {@code "time:millis"}. Values are printed by their type: numbers, {@link Duration} (milliseconds

@@ -183,8 +183,8 @@ class StatsCommandTest {
     }
 
     @Test
-    @DisplayName("--format github prints lists and tables in Markdown, in which a foreign name is no"
-            + " markup, and excludes the other forms")
+    @DisplayName("--format github prints lists and tables in Markdown, in which a foreign name is"
+            + " no markup, and excludes the other forms")
     void github() throws Exception {
         use();
         String text = Cli.run("stats", "--dir", local, "--format", "github")
