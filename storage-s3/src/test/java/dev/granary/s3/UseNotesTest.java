@@ -1,13 +1,12 @@
 package dev.granary.s3;
 
-import static java.util.Objects.requireNonNull;
-
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
 
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.UseNotes.UseNote;

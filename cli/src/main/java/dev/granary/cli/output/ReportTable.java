@@ -80,6 +80,10 @@ public final class ReportTable {
                 out.println();
             }
         });
+        printRest(out);
+    }
+
+    private void printRest(PrintWriter out) {
         if (rows > limit) {
             out.println("... and " + Units.count(rows - (long) limit) + " more; --json lists all");
         }
@@ -101,6 +105,10 @@ public final class ReportTable {
             out.println(line);
             cells.forEach(row -> printMarkdown(row, out));
         });
+        if (rows > limit) {
+            out.println(); // ends the table
+        }
+        printRest(out);
         out.flush();
     }
 

@@ -112,6 +112,14 @@ class ReportCommandTest {
                             fleet.endpoint())
                     .exits(0)
                     .prints("nodes      8");
+            Cli.run(
+                            "report",
+                            directory.toString(),
+                            "s3://kernels/ci",
+                            "--endpoint",
+                            fleet.endpoint())
+                    .exits(1)
+                    .reports("the report cannot be written");
         }
     }
 

@@ -66,6 +66,30 @@ class ReportTest {
     }
 
     @Test
+    @DisplayName("prints the same as Markdown, in which no text is markup")
+    void markdown() {
+        Report report =
+                new Report(new PrintWriter(out), new PrintWriter(err), false).markdown();
+        report.field("place", "s3://a_b/*c*").line("").line("a [link](x) <b>");
+        report.table("", "name", "<kind", "count")
+                .limit(1)
+                .row("a|b`c`", "x", 1)
+                .row("c", "x", 1);
+        report.print();
+        assertEquals("""
+                * place: s3\\://a\\_b/\\*c\\*
+
+                a \\[link\\](x) \\<b\\>
+
+                | name | kind | count |
+                |---|---|--:|
+                | a\\|b\\`c\\` | x | 1 |
+
+                ... and 1 more; --json lists all
+                """.replace("\n", System.lineSeparator()), out.toString());
+    }
+
+    @Test
     @DisplayName("prints the same as one JSON object with names from labels and headings")
     void json() {
         report(true);

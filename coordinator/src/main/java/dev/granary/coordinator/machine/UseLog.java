@@ -183,6 +183,9 @@ public final class UseLog {
                     target.path(), hashes.stream().mapToLong(Long::longValue).toArray()));
             long now = clock.millis();
             LocalDate today = LocalDate.ofEpochDay(Math.floorDiv(now, MILLIS_PER_DAY));
+            if (append(layer, ids, maySend, now)) {
+                return;
+            }
             UseState first = UseState.first(today, counted.before());
             AtomicBoolean isDue = new AtomicBoolean();
             UseState state = update(layer, first, last -> {
@@ -225,6 +228,26 @@ public final class UseLog {
         });
     }
 
+    private boolean append(Layer layer, Map<String, long[]> ids, boolean maySend, long nowMillis)
+            throws IOException {
+        if (machine.session().isEmpty()) {
+            return false;
+        }
+        Path file = file(layer);
+        try (FileTurn _ = turn(file)) {
+            return UseState.append(file, ids, maySend, nowMillis);
+        }
+    }
+
+    private Path file(Layer layer) throws IOException {
+        return Files.createDirectories(machine.config().directory().resolve("notes"))
+                .resolve(UseState.fileName(layer.name()));
+    }
+
+    private static FileTurn turn(Path file) throws IOException {
+        return FileTurn.await(file.resolveSibling("lock"), LOCK_LIMIT);
+    }
+
     /**
      * Changes the state of a layer, with no other process at it.
      *
@@ -236,10 +259,8 @@ public final class UseLog {
             return states.compute(
                     layer.name(), (_, state) -> change.apply(state == null ? absent : state));
         }
-        Path directory = machine.config().directory().resolve("notes");
-        Files.createDirectories(directory);
-        try (FileTurn _ = FileTurn.await(directory.resolve("lock"), LOCK_LIMIT)) {
-            Path file = directory.resolve(UseState.fileName(layer.name()));
+        Path file = file(layer);
+        try (FileTurn _ = turn(file)) {
             Optional<UseState> state = UseState.read(file);
             UseState changed = change.apply(state.orElse(absent));
             if (!state.equals(Optional.of(changed))) {

@@ -7,17 +7,20 @@ import dev.granary.coordinator.statistics.Counter;
 import dev.granary.s3.UseNotes;
 import dev.granary.s3.UseNotes.UseNote;
 
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -51,6 +54,9 @@ record UseState(
     /** The pause after the bucket has refused a note: its policy seldom changes. */
     private static final Duration REFUSED_PAUSE = Duration.ofDays(1);
 
+    /** The most that is appended to a state, in bytes: 1 MiB. */
+    private static final int MAX_MORE_BYTES = 1 << 20;
+
     private static final int NAME_DIGITS = 16;
     private static final Pattern MACHINE = Pattern.compile("[0-9a-f]{16}");
 
@@ -82,9 +88,9 @@ record UseState(
     UseState with(Map<String, long[]> used) {
         SortedMap<String, long[]> all = new TreeMap<>(ids);
         used.forEach((namespace, hashes) -> all.put(
-                namespace, UseNote.union(hashes, ids.getOrDefault(namespace, new long[0]))));
-        boolean isRefused = pauseMillis > PAUSE.toMillis();
-        if (isRefused || count(all) == count(ids) || count(all) > UseNotes.MAX_IDS) {
+                namespace,
+                UseNote.union(hashes, ids.getOrDefault(namespace, new long[0]))));
+        if (isRefused() || count(all) == count(ids) || count(all) > UseNotes.MAX_IDS) {
             return this;
         }
         return new UseState(machine, day, triedMillis, pauseMillis, true, all, base, sent);
@@ -101,7 +107,8 @@ record UseState(
 
     /** Returns this state after the beginning of an attempt, so that no process makes another. */
     UseState tried(long nowMillis) {
-        return new UseState(machine, day, nowMillis, PAUSE.toMillis(), isPending, ids, base, sent);
+        return new UseState(
+                machine, day, nowMillis, PAUSE.toMillis(), isPending, ids, base, sent);
     }
 
     /** Returns this state after {@code note} was sent, with those totals. */
@@ -130,6 +137,10 @@ record UseState(
                 sent);
     }
 
+    private boolean isRefused() {
+        return pauseMillis > PAUSE.toMillis();
+    }
+
     /** Returns the note to send. Totals below those of its beginning were set to 0 meanwhile. */
     UseNote note(Map<String, Long> totals) {
         Map<String, Long> counted = new TreeMap<>();
@@ -149,6 +160,39 @@ record UseState(
         return Sha256.of(layer.getBytes(UTF_8)).hex().substring(0, NAME_DIGITS);
     }
 
+    /**
+     * Appends ids to the state of a file that need not be sent now, without reading what it has:
+     * each process does it when it ends.
+     *
+     * @return false if there is no such state: a note is due, or there is too much to be merged
+     */
+    static boolean append(Path file, Map<String, long[]> used, boolean maySend, long nowMillis)
+            throws IOException {
+        Path more = more(file);
+        if (Files.notExists(file) || (Files.exists(more) && Files.size(more) > MAX_MORE_BYTES)) {
+            return false;
+        }
+        try (BufferedReader lines = Files.newBufferedReader(file)) {
+            UseState state = ofHeader(Objects.requireNonNullElse(lines.readLine(), ""));
+            if (maySend && state.isDue(nowMillis)) {
+                return false;
+            }
+            if (!state.isRefused() && !used.isEmpty()) {
+                String line = new UseNote(state.day, state.machine, new TreeMap<>(used), Map.of())
+                                .json() + "\n";
+                Files.writeString(
+                        more, line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+            }
+            return true;
+        } catch (RuntimeException | CharacterCodingException e) { // any content
+            return false;
+        }
+    }
+
+    private static Path more(Path file) {
+        return file.resolveSibling(file.getFileName() + ".more");
+    }
+
     /** Reads a state; empty if there is none, or it is damaged. */
     static Optional<UseState> read(Path file) throws IOException {
         if (Files.notExists(file)) {
@@ -156,27 +200,47 @@ record UseState(
         }
         try {
             List<String> lines = Files.readAllLines(file);
-            String[] words = lines.get(0).split(" ");
-            LocalDate day = LocalDate.parse(words[1]);
-            if (!MACHINE.matcher(words[0]).matches()) {
-                return Optional.empty();
+            UseState state = ofHeader(lines.get(0));
+            UseNote note = UseNote.parse(state.day, state.machine, lines.get(1)).orElseThrow();
+            UseNote last = UseNote.parse(state.day, state.machine, lines.get(2)).orElseThrow();
+            state = new UseState(
+                    state.machine,
+                    state.day,
+                    state.triedMillis,
+                    state.pauseMillis,
+                    state.isPending,
+                    note.ids(),
+                    note.counters(),
+                    last.counters());
+            if (Files.exists(more(file))) {
+                for (String line : Files.readAllLines(more(file))) {
+                    Optional<UseNote> more = UseNote.parse(state.day, state.machine, line);
+                    state = more.isPresent() ? state.with(more.get().ids()) : state;
+                }
             }
-            UseNote base = UseNote.parse(day, words[0], lines.get(1)).orElseThrow();
-            UseNote sent = UseNote.parse(day, words[0], lines.get(2)).orElseThrow();
-            return Optional.of(new UseState(
-                    words[0],
-                    day,
-                    Long.parseLong(words[2]),
-                    Long.parseLong(words[3]),
-                    Boolean.parseBoolean(words[4]),
-                    base.ids(),
-                    base.counters(),
-                    sent.counters()));
+            return Optional.of(state);
         } catch (RuntimeException | CharacterCodingException e) { // any content
             return Optional.empty();
         }
     }
 
+    private static UseState ofHeader(String line) {
+        String[] words = line.split(" ");
+        if (!MACHINE.matcher(words[0]).matches()) {
+            throw new IllegalArgumentException("Not a state");
+        }
+        return new UseState(
+                words[0],
+                LocalDate.parse(words[1]),
+                Long.parseLong(words[2]),
+                Long.parseLong(words[3]),
+                Boolean.parseBoolean(words[4]),
+                new TreeMap<>(),
+                Map.of(),
+                Map.of());
+    }
+
+    /** Writes this state, which has what was appended to the last one. */
     void write(Path file) throws IOException {
         Path temporary = file.resolveSibling(file.getFileName() + ".part");
         Files.write(
@@ -192,5 +256,6 @@ record UseState(
                         new UseNote(day, machine, ids, base).json(),
                         new UseNote(day, machine, new TreeMap<>(), sent).json()));
         Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE);
+        Files.deleteIfExists(more(file));
     }
 }

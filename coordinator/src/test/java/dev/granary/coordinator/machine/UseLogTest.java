@@ -309,6 +309,11 @@ class UseLogTest {
         try (Stream<Path> files = Files.list(directory.resolve("notes"))) {
             state = files.filter(file -> !file.endsWith("lock")).findFirst().orElseThrow();
         }
+        now = now.plusSeconds(1);
+        for (String content : List.of("", "x", "\u0000", "{}")) {
+            Files.writeString(Path.of(state + ".more"), content + "\n");
+            run("b");
+        }
         for (String content :
                 List.of("", "x", "0123456789abcdef 2026-11-28 0 0 true\n{}\n", "\u0000\n\n\n")) {
             Files.writeString(state, content);
