@@ -17,7 +17,6 @@ import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
-import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.time.LocalDate;
@@ -27,13 +26,16 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableSet;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.ObjLongConsumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.LongStream;
@@ -54,14 +56,14 @@ public final class UseNotes {
     private static final long MAX_COUNT = 1_000_000_000_000_000L; // many of them have a sum
     private static final int FORMAT = 1;
     private static final int PARALLEL = 16;
-    private static final Pattern NAME =
-            Pattern.compile("(\\d{4}-\\d{2}-\\d{2})/([0-9a-f]{16})");
+    private static final Pattern NAME = Pattern.compile("(\\d{4}-\\d{2}-\\d{2})/([0-9a-f]{16})");
     private static final Pattern NAMESPACE = Pattern.compile(BucketLayout.NAMESPACE);
     private static final Pattern COUNTER = Pattern.compile("[a-z][a-z-]{0,63}");
 
     private final String prefix;
     private final ObjectStore reads;
     private final ObjectStore writes;
+    private final int parallel;
 
     /**
      * Creates the notes of a bucket.
@@ -69,9 +71,15 @@ public final class UseNotes {
      * @param writes sends the notes: a refused note is no failure of the bucket
      */
     UseNotes(BucketLayout layout, ObjectStore reads, ObjectStore writes) {
+        this(layout, reads, writes, PARALLEL);
+    }
+
+    /** Creates the notes; with one request at a time all are sent by the calling thread. */
+    UseNotes(BucketLayout layout, ObjectStore reads, ObjectStore writes, int parallel) {
         this.prefix = layout.usePrefix();
         this.reads = reads;
         this.writes = writes;
+        this.parallel = parallel;
     }
 
     /**
@@ -160,8 +168,8 @@ public final class UseNotes {
 
     /** Writes a note, in place of an earlier one of the machine and day. Does not retry. */
     public WriteResult write(UseNote note) {
-        String key = prefix + new Name(note.day(), note.machine());
-        return writes.put(key, note.json().getBytes(UTF_8));
+        return writes.put(
+                prefix + new Name(note.day(), note.machine()), note.json().getBytes(UTF_8));
     }
 
     /**
@@ -172,6 +180,12 @@ public final class UseNotes {
      * @throws IOException if the notes cannot be listed, or one cannot be read
      */
     public long read(LocalDate from, LocalDate to, Consumer<UseNote> visitor) throws IOException {
+        return read(from, to, 0, visitor);
+    }
+
+    /** As {@link #read}; only notes that were written since then, by the server's clock. */
+    long read(LocalDate from, LocalDate to, long sinceMillis, Consumer<UseNote> visitor)
+            throws IOException {
         AtomicLong ignored = new AtomicLong();
         for (YearMonth month = YearMonth.from(from);
                 !month.isAfter(YearMonth.from(to));
@@ -179,8 +193,10 @@ public final class UseNotes {
             List<Name> names = new ArrayList<>();
             list(
                     prefix + month,
-                    name -> {
-                        if (!name.day().isBefore(from) && !name.day().isAfter(to)) {
+                    (name, writtenMillis) -> {
+                        if (!name.day().isBefore(from)
+                                && !name.day().isAfter(to)
+                                && (writtenMillis >= sinceMillis || writtenMillis == 0)) {
                             names.add(name);
                         }
                     },
@@ -200,7 +216,7 @@ public final class UseNotes {
         List<Name> old = new ArrayList<>();
         list(
                 prefix,
-                name -> {
+                (name, _) -> {
                     if (name.day().isBefore(day)) {
                         old.add(name);
                     }
@@ -210,11 +226,20 @@ public final class UseNotes {
         return old.size();
     }
 
-    private void list(String keys, Consumer<Name> visitor, AtomicLong others) throws IOException {
-        ListResult result = reads.list(
-                keys,
-                object -> Name.parse(object.key().substring(prefix.length()))
-                        .ifPresentOrElse(visitor, others::incrementAndGet));
+    /** Returns the days of which there are notes. */
+    NavigableSet<LocalDate> days() throws IOException {
+        NavigableSet<LocalDate> days = new TreeSet<>();
+        list(prefix, (name, _) -> days.add(name.day()), new AtomicLong());
+        return days;
+    }
+
+    private void list(String keys, ObjLongConsumer<Name> visitor, AtomicLong others)
+            throws IOException {
+        ListResult result =
+                reads.list(keys, object -> Name.parse(object.key().substring(prefix.length()))
+                        .ifPresentOrElse(
+                                name -> visitor.accept(name, object.lastModifiedMillis()),
+                                others::incrementAndGet));
         if (result instanceof ListResult.Unavailable(StoreFailure failure)) {
             throw new IOException("The notes of use cannot be listed: " + failure);
         }
@@ -222,15 +247,16 @@ public final class UseNotes {
 
     private Optional<StoreFailure> read(Name name, Consumer<UseNote> visitor, AtomicLong ignored) {
         return switch (reads.get(prefix + name, MAX_BYTES)) {
-            case GetResult.Found(MemorySegment bytes, _, _) -> {
-                String text = new String(bytes.toArray(ValueLayout.JAVA_BYTE), UTF_8);
-                UseNote.parse(name.day(), name.machine(), text).ifPresentOrElse(
-                        note -> {
-                            synchronized (ignored) { // one of this call
-                                visitor.accept(note);
-                            }
-                        },
-                        ignored::incrementAndGet);
+            case GetResult.Found found -> {
+                String text = new String(found.bytes().toArray(ValueLayout.JAVA_BYTE), UTF_8);
+                UseNote.parse(name.day(), name.machine(), text)
+                        .ifPresentOrElse(
+                                note -> {
+                                    synchronized (ignored) { // one of this call
+                                        visitor.accept(note);
+                                    }
+                                },
+                                ignored::incrementAndGet);
                 yield Optional.empty();
             }
             case GetResult.TooLarge _ -> {
@@ -242,16 +268,20 @@ public final class UseNotes {
         };
     }
 
-    private static void forEach(
-            List<Name> names, Function<Name, Optional<StoreFailure>> request) throws IOException {
+    private void forEach(List<Name> names, Function<Name, Optional<StoreFailure>> request)
+            throws IOException {
         AtomicReference<@Nullable String> failure = new AtomicReference<>();
+        Consumer<Name> task = name -> {
+            if (failure.get() == null) { // else the rest would fail as well
+                request.apply(name).ifPresent(cause -> failure.set("note " + name + ": " + cause));
+            }
+        };
         try {
-            ParallelTasks.run(PARALLEL, names, () -> name -> {
-                if (failure.get() == null) { // else the rest would fail as well
-                    request.apply(name)
-                            .ifPresent(cause -> failure.set("note " + name + ": " + cause));
-                }
-            });
+            if (parallel == 1) {
+                names.forEach(task);
+            } else {
+                ParallelTasks.run(parallel, names, () -> task);
+            }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new InterruptedIOException("interrupted");

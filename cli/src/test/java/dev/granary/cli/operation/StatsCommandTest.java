@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
 
+import dev.granary.cache.support.ClaimStore.Claim;
 import dev.granary.cli.Cli;
 import dev.granary.coordinator.FakeBucket;
 import dev.granary.coordinator.FakeDescriptor;
@@ -14,6 +15,7 @@ import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.TestFleet;
 import dev.granary.coordinator.TestNode;
 import dev.granary.coordinator.statistics.Counter;
+import dev.granary.local.SharedDirectory;
 import dev.granary.s3.UseNotes.UseNote;
 
 import org.junit.jupiter.api.DisplayName;
@@ -21,6 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.HashMap;
@@ -161,6 +164,34 @@ class StatsCommandTest {
     }
 
     @Test
+    @DisplayName("stats prints the claims between machines, derived from their counters")
+    void claims() throws Exception {
+        Path shared = node.directory.resolveSibling("shared");
+        FakeDescriptor kernel = FakeDescriptor.of("a");
+        try (SharedDirectory left = new SharedDirectory(shared, true);
+                Granary granary = Granary.open(node.config()
+                        .bucket("file://" + shared)
+                        .bucketWait(TestNode.LONG)
+                        .build())) {
+            left.claims()
+                    .claim(
+                            kernel.getId(),
+                            new Claim(
+                                    "0123456789abcdef",
+                                    Duration.ofMillis(1),
+                                    Claim.State.COMPILING));
+            granary.primitive(new FakeEngine("one"), kernel);
+        }
+        JsonObject json = Cli.run("stats", "--dir", local, "--json").exits(0).json();
+        assertEquals(
+                "{\"won\":1,\"waited\":1,\"expired\":1,\"takeovers\":1}",
+                json.get("claims").toString());
+        Cli.run("stats", "--dir", local)
+                .exits(0)
+                .prints("\nclaims     1 won; 1 wait, 1 expired; 1 takeover\n");
+    }
+
+    @Test
     @DisplayName("--reset prints the counters and sets them to 0; entries stay, and later"
             + " processes count from there")
     void reset() throws Exception {
@@ -183,8 +214,9 @@ class StatsCommandTest {
     }
 
     @Test
-    @DisplayName("--format github prints lists and tables in Markdown, in which a foreign name is"
-            + " no markup, and excludes the other forms")
+    @DisplayName(
+            "--format github prints lists and tables in Markdown, in which a foreign name is no"
+                    + " markup, and excludes the other forms")
     void github() throws Exception {
         use();
         String text = Cli.run("stats", "--dir", local, "--format", "github")
@@ -195,11 +227,12 @@ class StatsCommandTest {
                 .out();
         assertFalse(text.contains("\n\n\n"), text);
         assertTrue(
-                text.lines().allMatch(line -> line.isEmpty()
-                        || line.startsWith("* ")
-                        || line.startsWith("| ")
-                        || line.startsWith("|--")
-                        || line.startsWith("All processes")),
+                text.lines()
+                        .allMatch(line -> line.isEmpty()
+                                || line.startsWith("* ")
+                                || line.startsWith("| ")
+                                || line.startsWith("|--")
+                                || line.startsWith("All processes")),
                 text);
         for (String other : List.of("--json", "--prometheus")) {
             Cli.run("stats", "--dir", local, "--format", "github", other).exits(2);
