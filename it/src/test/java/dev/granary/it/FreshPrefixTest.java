@@ -84,7 +84,8 @@ class FreshPrefixTest {
                                     key -> key.contains("trial") || key.endsWith("granary.json")),
                     keys::toString);
             System.out.println("granary.fresh-prefix: " + MACHINES + " machines, " + KERNELS
-                    + " kernels: " + compiled + " compiles, " + waited + " waits with success, " + keys.size() + " requests "
+                    + " kernels: " + compiled + " compiles, " + waited + " waits with success, "
+                    + keys.size() + " requests "
                     + proxy.exchanges().stream()
                             .collect(Collectors.groupingBy(
                                     exchange -> exchange.request().operation(),

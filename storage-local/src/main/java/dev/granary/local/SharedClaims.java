@@ -7,6 +7,7 @@ import dev.granary.cache.support.ClaimStore;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.file.DirectoryStream;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -166,8 +167,8 @@ final class SharedClaims implements ClaimStore {
 
     /** Opens the directory of a file: an NFS client then asks the server which files are there. */
     static void refresh(Path file) {
-        try {
-            Files.newDirectoryStream(file.getParent()).close();
+        try (DirectoryStream<Path> _ = Files.newDirectoryStream(file.getParent())) {
+            return; // its files are not needed
         } catch (IOException e) {
             return; // the read that follows fails as well
         }

@@ -124,9 +124,10 @@ public final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
             return Optional.empty();
         }
         List<Id> ids = namespaces(id);
-        Outcome local = context.local().load(ids, Deadline.NONE) instanceof LoadResult.Hit(Entry entry)
-                ? Outcome.of(entry, Duration.ZERO)
-                : Outcome.UNCLAIMED;
+        Outcome local =
+                context.local().load(ids, Deadline.NONE) instanceof LoadResult.Hit(Entry entry)
+                        ? Outcome.of(entry, Duration.ZERO)
+                        : Outcome.UNCLAIMED;
         Optional<Found<P>> found = search(local, ids, deadline);
         found.ifPresent(each -> store(each, Claim.NONE));
         return found;

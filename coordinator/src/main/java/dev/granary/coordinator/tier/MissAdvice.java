@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.function.ToLongFunction;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -33,23 +34,23 @@ public final class MissAdvice {
     /** Returns the advice in one line; empty without a reason. */
     public static Optional<String> on(Layer layer) {
         Map<Counter, Long> counted = layer.tier().counted();
-        long misses = counted.getOrDefault(Counter.LAYER_LOOKUPS, 0L)
-                - counted.getOrDefault(Counter.LAYER_DAMAGED, 0L)
-                - counted.getOrDefault(Counter.LAYER_UNAVAILABLE, 0L);
+        ToLongFunction<Counter> count = counter -> counted.getOrDefault(counter, 0L);
+        long misses = count.applyAsLong(Counter.LAYER_LOOKUPS)
+                - count.applyAsLong(Counter.LAYER_DAMAGED)
+                - count.applyAsLong(Counter.LAYER_UNAVAILABLE);
+        Optional<SharedStore> store = layer.store();
         Optional<Target> missed = layer.tier().missed();
-        return layer.store().isEmpty()
-                        || missed.isEmpty()
-                        || misses < MIN_MISSES
-                        || counted.getOrDefault(Counter.LAYER_HITS, 0L) > 0
-                        || layer.bounds().failure().isPresent()
-                ? Optional.empty()
-                : reason(
-                                layer,
-                                layer.store().get(),
-                                missed.get(),
-                                counted.getOrDefault(Counter.LAYER_STORED, 0L) > 0)
-                        .map(reason -> "None of " + misses + " lookups hit in " + layer.name() + ": "
-                                + reason);
+        if (store.isEmpty()
+                || missed.isEmpty()
+                || misses < MIN_MISSES
+                || count.applyAsLong(Counter.LAYER_HITS) > 0
+                || layer.bounds().failure().isPresent()) {
+            return Optional.empty();
+        }
+        boolean hasStored = count.applyAsLong(Counter.LAYER_STORED) > 0;
+        return reason(layer, store.get(), missed.get(), hasStored)
+                .map(reason ->
+                        "None of " + misses + " lookups hit in " + layer.name() + ": " + reason);
     }
 
     private static Optional<String> reason(
@@ -62,7 +63,7 @@ public final class MissAdvice {
             return hasStored
                     ? Optional.empty()
                     : Optional.of("it has entries for this device and driver, but of other sources"
-                            + " or options. granary inspect MANIFEST#KERNEL shows the nearest one.");
+                            + " or options; granary inspect MANIFEST#KERNEL shows the nearest.");
         }
         if (!names.isEmpty()) {
             return Optional.of(difference("driver", DRIVER, names, own));
