@@ -168,7 +168,7 @@ final class SharedClaims implements ClaimStore {
     /** Opens the directory of a file: an NFS client then asks the server which files are there. */
     static void refresh(Path file) {
         try (DirectoryStream<Path> _ = Files.newDirectoryStream(file.getParent())) {
-            return; // opening it is enough
+            return; // its files are not needed
         } catch (IOException e) {
             return; // the read that follows fails as well
         }

@@ -98,9 +98,7 @@ public interface ClaimStore {
     /** Creates the claim on an entry, unless there is one. */
     Result claim(Id id, Claim claim);
 
-    /**
-     * Takes over the claim of a holder that seems to have ended. One of several callers gets it.
-     */
+    /** Takes over the claim of a holder that seems to have ended; one of several callers can. */
     Result takeOver(Id id, Result.Taken old, Claim claim);
 
     /** Records that the compile of the caller has failed, which ends the waits for it. */

@@ -4,8 +4,7 @@ import dev.granary.cache.Id;
 import dev.granary.cli.output.Report;
 import dev.granary.coordinator.toml.SafeText;
 
-import java.util.LinkedHashMap;
-import java.util.Map;
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -18,29 +17,33 @@ import java.util.regex.Pattern;
 final class UnstableInputs {
     private static final Set<String> FIELDS = Set.of("option", "tag");
 
-    /** The reasons, each with the texts that it is found by; the first one counts. */
-    private static final Map<String, Pattern> REASONS = new LinkedHashMap<>();
-
-    static {
-        String begin = "(?:^|(?<=[=\\s\"',;:(]))";
-        REASONS.put(
+    /** A reason, with the texts that it is found by; the first one counts. */
+    private enum Reason {
+        UNIQUE_ID(
                 "a unique id",
-                Pattern.compile("(?i)(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-                        + "(?![0-9a-f])"));
-        REASONS.put(
+                "(?i)(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])"),
+        TEMPORARY(
                 "the name of a temporary file or a process number",
-                Pattern.compile("/tmp/|\\b(?:tmp|temp)[._-](?=\\w*\\d)\\w{6,}"
-                        + "|\\btmp(?=[a-z0-9_]*\\d)[a-z0-9_]{6,10}\\b|\\bpid[=_.-]?\\d{2,}"));
-        REASONS.put(
+                "/tmp/|\\b(?:tmp|temp)[._-](?=\\w*\\d)\\w{6,}"
+                        + "|\\btmp(?=[a-z0-9_]*\\d)[a-z0-9_]{6,10}\\b|\\bpid[=_.-]?\\d{2,}"),
+        PATH(
                 "an absolute path",
-                Pattern.compile(begin + "(?:/[A-Za-z_.][\\w.+-]*/|[A-Za-z]:[\\\\/]\\w)"));
-        // years 2000 to 2099, or seconds and milliseconds since 1970 of the years 2017 to 2033
-        REASONS.put(
+                "(?:^|(?<=[=\\s\"',;:(]))(?:/[A-Za-z_.][\\w.+-]*/|[A-Za-z]:[\\\\/]\\w)"),
+        /** Years 2000 to 2099, or seconds and milliseconds since 1970 of 2017 to 2033. */
+        TIME(
                 "a date or time",
-                Pattern.compile("(?<![\\w.])20\\d\\d[-/.]?(?:0[1-9]|1[0-2])[-/.]?"
-                        + "(?:0[1-9]|[12]\\d|3[01])(?:[T_-]?\\d{4,6}Z?)?(?![\\w.])"
+                "(?<![\\w.])20\\d\\d[-/.]?(?:0[1-9]|1[0-2])[-/.]?(?:0[1-9]|[12]\\d|3[01])"
+                        + "(?:[T_-]?\\d{4,6}Z?)?(?![\\w.])"
                         + "|(?<!\\d)[0-2]\\d:[0-5]\\d:[0-5]\\d"
-                        + "|(?<![\\w.])1[5-9]\\d{8}(?:\\d{3})?(?![\\w.])"));
+                        + "|(?<![\\w.])1[5-9]\\d{8}(?:\\d{3})?(?![\\w.])");
+
+        private final String text;
+        private final Pattern pattern;
+
+        Reason(String text, String pattern) {
+            this.text = text;
+            this.pattern = Pattern.compile(pattern);
+        }
     }
 
     private UnstableInputs() {}
@@ -67,9 +70,9 @@ final class UnstableInputs {
 
     static Optional<String> reason(Id.Field field) {
         return FIELDS.contains(field.name())
-                ? REASONS.entrySet().stream()
-                        .filter(each -> each.getValue().matcher(field.text()).find())
-                        .map(Map.Entry::getKey)
+                ? Arrays.stream(Reason.values())
+                        .filter(each -> each.pattern.matcher(field.text()).find())
+                        .map(each -> each.text)
                         .findFirst()
                 : Optional.empty();
     }

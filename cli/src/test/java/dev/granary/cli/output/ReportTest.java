@@ -68,8 +68,7 @@ class ReportTest {
     @Test
     @DisplayName("prints the same as Markdown, in which no text is markup")
     void markdown() {
-        Report report =
-                new Report(new PrintWriter(out), new PrintWriter(err), false).markdown();
+        Report report = new Report(new PrintWriter(out), new PrintWriter(err), false).markdown();
         report.field("place", "s3://a_b/*c*").line("").line("a [link](x) <b>");
         report.table("", "name", "<kind", "count")
                 .limit(1)

@@ -88,8 +88,7 @@ record UseState(
     UseState with(Map<String, long[]> used) {
         SortedMap<String, long[]> all = new TreeMap<>(ids);
         used.forEach((namespace, hashes) -> all.put(
-                namespace,
-                UseNote.union(hashes, ids.getOrDefault(namespace, new long[0]))));
+                namespace, UseNote.union(hashes, ids.getOrDefault(namespace, new long[0]))));
         if (isRefused() || count(all) == count(ids) || count(all) > UseNotes.MAX_IDS) {
             return this;
         }
@@ -107,8 +106,7 @@ record UseState(
 
     /** Returns this state after the beginning of an attempt, so that no process makes another. */
     UseState tried(long nowMillis) {
-        return new UseState(
-                machine, day, nowMillis, PAUSE.toMillis(), isPending, ids, base, sent);
+        return new UseState(machine, day, nowMillis, PAUSE.toMillis(), isPending, ids, base, sent);
     }
 
     /** Returns this state after {@code note} was sent, with those totals. */
@@ -178,10 +176,10 @@ record UseState(
                 return false;
             }
             if (!state.isRefused() && !used.isEmpty()) {
-                String line = new UseNote(state.day, state.machine, new TreeMap<>(used), Map.of())
-                                .json() + "\n";
-                Files.writeString(
-                        more, line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+                String line =
+                        new UseNote(state.day, state.machine, new TreeMap<>(used), Map.of()).json()
+                                + "\n";
+                Files.writeString(more, line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
             }
             return true;
         } catch (RuntimeException | CharacterCodingException e) { // any content

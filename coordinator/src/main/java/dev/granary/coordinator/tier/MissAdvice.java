@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.function.ToLongFunction;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -33,36 +34,36 @@ public final class MissAdvice {
     /** Returns the advice in one line; empty without a reason. */
     public static Optional<String> on(Layer layer) {
         Map<Counter, Long> counted = layer.tier().counted();
-        long misses = counted.getOrDefault(Counter.LAYER_LOOKUPS, 0L)
-                - counted.getOrDefault(Counter.LAYER_DAMAGED, 0L)
-                - counted.getOrDefault(Counter.LAYER_UNAVAILABLE, 0L);
+        ToLongFunction<Counter> count = counter -> counted.getOrDefault(counter, 0L);
+        long misses = count.applyAsLong(Counter.LAYER_LOOKUPS)
+                - count.applyAsLong(Counter.LAYER_DAMAGED)
+                - count.applyAsLong(Counter.LAYER_UNAVAILABLE);
+        Optional<SharedStore> store = layer.store();
         Optional<Target> missed = layer.tier().missed();
-        return layer.store().isEmpty()
-                        || missed.isEmpty()
-                        || misses < MIN_MISSES
-                        || counted.getOrDefault(Counter.LAYER_HITS, 0L) > 0
-                        || layer.bounds().failure().isPresent()
-                ? Optional.empty()
-                : reason(
-                                layer,
-                                layer.store().get(),
-                                missed.get(),
-                                counted.getOrDefault(Counter.LAYER_STORED, 0L) > 0)
-                        .map(reason -> "None of " + misses + " lookups hit in " + layer.name()
-                                + ": " + reason);
+        if (store.isEmpty()
+                || missed.isEmpty()
+                || misses < MIN_MISSES
+                || count.applyAsLong(Counter.LAYER_HITS) > 0
+                || layer.bounds().failure().isPresent()) {
+            return Optional.empty();
+        }
+        boolean hasStored = count.applyAsLong(Counter.LAYER_STORED) > 0;
+        return reason(layer, store.get(), missed.get(), hasStored)
+                .map(reason ->
+                        "None of " + misses + " lookups hit in " + layer.name() + ": " + reason);
     }
 
     private static Optional<String> reason(
             Layer layer, SharedStore store, Target target, boolean hasStored) {
         String own = target.name();
         String[] parts = own.split("_");
-        SortedSet<String> names = names(layer, store, target, parts[0] + "_" + parts[DEVICE] + "_");
+        SortedSet<String> names =
+                names(layer, store, target, parts[0] + "_" + parts[DEVICE] + "_");
         if (names.contains(own)) {
             return hasStored
                     ? Optional.empty()
-                    : Optional.of(
-                            "it has entries for this device and driver, but of other sources"
-                                    + " or options. granary inspect MANIFEST#KERNEL shows the nearest one.");
+                    : Optional.of("it has entries for this device and driver, but of other sources"
+                            + " or options; granary inspect MANIFEST#KERNEL shows the nearest.");
         }
         if (!names.isEmpty()) {
             return Optional.of(difference("driver", DRIVER, names, own));
@@ -85,7 +86,8 @@ public final class MissAdvice {
     }
 
     /** Names the parts that differ, or the whole targets if only their digests do. */
-    private static String difference(String what, int part, SortedSet<String> names, String own) {
+    private static String difference(
+            String what, int part, SortedSet<String> names, String own) {
         SortedSet<String> values = names.stream()
                 .map(name -> name.split("_")[part])
                 .collect(Collectors.toCollection(TreeSet::new));
