@@ -27,8 +27,8 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 /**
- * Pins of a bucket: named lists of entries that no collection removes. A pin is a note of use behind
- * its hash, since a damaged pin must not be read as a smaller one. Thread-safe.
+ * Pins of a bucket: named lists of entries that no collection removes. A pin is a note of use
+ * behind its hash, since a damaged pin must not be read as a smaller one. Thread-safe.
  */
 public final class BucketPins {
     /** The form of names. */
@@ -159,7 +159,11 @@ public final class BucketPins {
     }
 
     private static long[] hashes(List<Id> ids) {
-        return ids.stream().mapToLong(id -> id.hash().prefix()).sorted().distinct().toArray();
+        return ids.stream()
+                .mapToLong(id -> id.hash().prefix())
+                .sorted()
+                .distinct()
+                .toArray();
     }
 
     private static String hash(String note) {

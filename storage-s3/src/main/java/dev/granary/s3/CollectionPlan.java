@@ -179,10 +179,7 @@ public final class CollectionPlan {
         }
 
         private Sum sum(Predicate<Candidate> which) {
-            return entries.stream()
-                    .filter(which)
-                    .map(Candidate::sum)
-                    .reduce(Sum.NONE, Sum::plus);
+            return entries.stream().filter(which).map(Candidate::sum).reduce(Sum.NONE, Sum::plus);
         }
 
         boolean isLeaving(Sha256 id) {
@@ -197,8 +194,9 @@ public final class CollectionPlan {
 
         void addPack(ObjectName name, PackIndex index) {
             boolean isYoung = !listedOld.contains(name);
-            index.locations().forEach(one -> entries.add(new Candidate(
-                    one.id().prefix(), one.length(), one.compileNanos(), isYoung)));
+            index.locations()
+                    .forEach(one -> entries.add(new Candidate(
+                            one.id().prefix(), one.length(), one.compileNanos(), isYoung)));
         }
 
         /** Merges the copies of entries, once all are there. */
@@ -309,8 +307,7 @@ public final class CollectionPlan {
         });
     }
 
-    private void forEach(
-            Map<String, long[]> ids, Consumer<Candidate> visitor) {
+    private void forEach(Map<String, long[]> ids, Consumer<Candidate> visitor) {
         ids.forEach((namespace, prefixes) -> {
             Target target = targets.get(namespace);
             if (target != null) {
@@ -331,8 +328,8 @@ public final class CollectionPlan {
                 .toList();
         for (Target target : readable) {
             for (Candidate entry : target.entries) {
-                entry.isLeaving = entry.mayLeave()
-                        && (rules.isAll() || (knowsUnused() && !entry.isUsed));
+                entry.isLeaving =
+                        entry.mayLeave() && (rules.isAll() || (knowsUnused() && !entry.isUsed));
             }
         }
         long excess = excessBytes();

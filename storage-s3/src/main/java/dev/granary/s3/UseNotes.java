@@ -17,7 +17,6 @@ import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
-import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.time.LocalDate;
@@ -57,8 +56,7 @@ public final class UseNotes {
     private static final long MAX_COUNT = 1_000_000_000_000_000L; // many of them have a sum
     private static final int FORMAT = 1;
     private static final int PARALLEL = 16;
-    private static final Pattern NAME =
-            Pattern.compile("(\\d{4}-\\d{2}-\\d{2})/([0-9a-f]{16})");
+    private static final Pattern NAME = Pattern.compile("(\\d{4}-\\d{2}-\\d{2})/([0-9a-f]{16})");
     private static final Pattern NAMESPACE = Pattern.compile(BucketLayout.NAMESPACE);
     private static final Pattern COUNTER = Pattern.compile("[a-z][a-z-]{0,63}");
 
@@ -170,7 +168,8 @@ public final class UseNotes {
 
     /** Writes a note, in place of an earlier one of the machine and day. Does not retry. */
     public WriteResult write(UseNote note) {
-        return writes.put(prefix + new Name(note.day(), note.machine()), note.json().getBytes(UTF_8));
+        return writes.put(
+                prefix + new Name(note.day(), note.machine()), note.json().getBytes(UTF_8));
     }
 
     /**
@@ -236,9 +235,8 @@ public final class UseNotes {
 
     private void list(String keys, ObjLongConsumer<Name> visitor, AtomicLong others)
             throws IOException {
-        ListResult result = reads.list(
-                keys,
-                object -> Name.parse(object.key().substring(prefix.length()))
+        ListResult result =
+                reads.list(keys, object -> Name.parse(object.key().substring(prefix.length()))
                         .ifPresentOrElse(
                                 name -> visitor.accept(name, object.lastModifiedMillis()),
                                 others::incrementAndGet));
@@ -249,15 +247,16 @@ public final class UseNotes {
 
     private Optional<StoreFailure> read(Name name, Consumer<UseNote> visitor, AtomicLong ignored) {
         return switch (reads.get(prefix + name, MAX_BYTES)) {
-            case GetResult.Found(MemorySegment bytes, _, _) -> {
-                String text = new String(bytes.toArray(ValueLayout.JAVA_BYTE), UTF_8);
-                UseNote.parse(name.day(), name.machine(), text).ifPresentOrElse(
-                        note -> {
-                            synchronized (ignored) { // one of this call
-                                visitor.accept(note);
-                            }
-                        },
-                        ignored::incrementAndGet);
+            case GetResult.Found found -> {
+                String text = new String(found.bytes().toArray(ValueLayout.JAVA_BYTE), UTF_8);
+                UseNote.parse(name.day(), name.machine(), text)
+                        .ifPresentOrElse(
+                                note -> {
+                                    synchronized (ignored) { // one of this call
+                                        visitor.accept(note);
+                                    }
+                                },
+                                ignored::incrementAndGet);
                 yield Optional.empty();
             }
             case GetResult.TooLarge _ -> {
@@ -269,8 +268,8 @@ public final class UseNotes {
         };
     }
 
-    private void forEach(
-            List<Name> names, Function<Name, Optional<StoreFailure>> request) throws IOException {
+    private void forEach(List<Name> names, Function<Name, Optional<StoreFailure>> request)
+            throws IOException {
         AtomicReference<@Nullable String> failure = new AtomicReference<>();
         Consumer<Name> task = name -> {
             if (failure.get() == null) { // else the rest would fail as well

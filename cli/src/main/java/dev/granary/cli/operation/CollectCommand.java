@@ -174,8 +174,8 @@ public final class CollectCommand extends OutputCommand {
 
     private static boolean failures(CollectionPlan plan, Report report) {
         plan.targets().forEach(each -> each.failure()
-                .ifPresent(cause ->
-                        report.problem(each.namespace() + " is not collected: " + cause)));
+                .ifPresent(
+                        cause -> report.problem(each.namespace() + " is not collected: " + cause)));
         return plan.targets().stream().allMatch(each -> each.failure().isEmpty());
     }
 
@@ -271,12 +271,17 @@ public final class CollectCommand extends OutputCommand {
                         + (isDeleting ? " left, " : " would leave, ")
                         + Units.entries(staying.entries(), staying.bytes()) + " stay");
         addStaying("pinned", sum(plan, CollectionPlan.Target::pinned), "stay as pinned", report);
-        addStaying("young", sum(plan, CollectionPlan.Target::young), "stay, younger than a day", report);
+        addStaying(
+                "young",
+                sum(plan, CollectionPlan.Target::young),
+                "stay, younger than a day",
+                report);
         Sum over = sum(plan, CollectionPlan.Target::overBudget);
         report.count(
                 "overBudget",
                 over.entries(),
-                Units.entries(over.entries(), over.bytes()) + " of those that leave are over the budget");
+                Units.entries(over.entries(), over.bytes())
+                        + " of those that leave are over the budget");
         addKnown(plan, report);
         report.data("oldClaims", plan.claims())
                 .count(
@@ -303,15 +308,14 @@ public final class CollectCommand extends OutputCommand {
         if (isAll) {
             return;
         }
-        Optional<LocalDate> knownFrom =
-                plan.firstNote().map(day -> day.plusDays(unusedDays()));
+        Optional<LocalDate> knownFrom = plan.firstNote().map(day -> day.plusDays(unusedDays()));
         report.data("firstNote", plan.firstNote())
                 .data("knownFrom", knownFrom)
                 .data("knowsUnused", plan.knowsUnused());
         if (!plan.knowsUnused()) {
             report.line(knownFrom
-                    .map(day -> "what is unused is known from " + day + " on: notes of use begin on "
-                            + plan.firstNote().get())
+                    .map(day -> "what is unused is known from " + day
+                            + " on: notes of use begin on " + plan.firstNote().get())
                     .orElse("what is unused is not known: no machine has noted its uses yet"));
         }
     }
