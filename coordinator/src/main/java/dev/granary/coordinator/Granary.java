@@ -485,9 +485,10 @@ public final class Granary implements AutoCloseable {
      * Flushes, for at most the configured flush limit, and closes the tiers. The next process does
      * the uploads that are left. A recording that is not written yet, such as that of thousands of
      * kernels obtained at once, is awaited for at most 30 s more, and the notes of use of this
-     * machine, once an hour, for at most 2 s. Primitives and constants that were returned to
-     * callers stay valid. Only constants in use remain cached. Statistics, sizes and capacities can
-     * still be read; any other call throws {@link IllegalStateException}.
+     * machine, once an hour, for at most the flush limit, but 2 s if that is shorter. Primitives
+     * and constants that were returned to callers stay valid. Only constants in use remain cached.
+     * Statistics, sizes and capacities can still be read; any other call throws
+     * {@link IllegalStateException}.
      */
     @Override
     public void close() {

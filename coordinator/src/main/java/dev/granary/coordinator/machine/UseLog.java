@@ -19,6 +19,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.time.LocalDate;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -53,7 +54,7 @@ public final class UseLog {
 
     private static final Duration PERIOD = Duration.ofHours(3);
 
-    /** The longest wait of a process that ends, as for a sweep. */
+    /** The longest wait of a process that ends, unless its flush limit is longer. */
     private static final Duration LAST_WAIT = Duration.ofSeconds(2);
 
     private static final long MILLIS_PER_DAY = TimeUnit.DAYS.toMillis(1);
@@ -137,7 +138,8 @@ public final class UseLog {
             timer.complete(false);
             timer = CompletableFuture.completedFuture(false);
         }
-        Deadline deadline = Deadline.after(LAST_WAIT);
+        Duration limit = Collections.max(List.of(LAST_WAIT, machine.config().flushLimit()));
+        Deadline deadline = Deadline.after(limit);
         try {
             report(maySend, deadline).get(deadline.left(), TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
