@@ -17,6 +17,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -31,7 +32,7 @@ class UseNotesProcessTest {
     private static List<UseNote> notes(TestFleet fleet) throws Exception {
         List<UseNote> notes = new ArrayList<>();
         try (BucketTier bucket = fleet.bucket()) {
-            bucket.useNotes().read(EVER, LocalDate.now().plusDays(2), notes::add);
+            bucket.useNotes().read(EVER, LocalDate.now(ZoneOffset.UTC).plusDays(2), notes::add);
         }
         return notes;
     }

@@ -119,10 +119,9 @@ public final class PopulateCommand extends KernelsCommand {
         if (junit != null && !Files.isDirectory(junit.toAbsolutePath().resolveSibling("."))) {
             throw new ConfigException("there is no directory for --junit " + junit + "; create it");
         }
-        if (pin != null && (!pin.matches(BucketPins.NAME) || !shard.equals(Shard.WHOLE))) {
+        if (pin != null && !pin.matches(BucketPins.NAME)) {
             throw new ConfigException("--pin " + pin + ": a name has at most 100 lower-case"
-                    + " letters, digits, - _ . and does not begin with a dot; and a pin needs the"
-                    + " whole manifest, without --shard");
+                    + " letters, digits, - _ . and does not begin with a dot");
         }
         List<KernelSpec> kernels = kernels();
         // also deleted when a signal ends this process, after its compilers were killed

@@ -57,8 +57,7 @@ public final class MissAdvice {
             Layer layer, SharedStore store, Target target, boolean hasStored) {
         String own = target.name();
         String[] parts = own.split("_");
-        SortedSet<String> names =
-                names(layer, store, target, parts[0] + "_" + parts[DEVICE] + "_");
+        SortedSet<String> names = names(layer, store, target, parts[0] + "_" + parts[DEVICE] + "_");
         if (names.contains(own)) {
             return hasStored
                     ? Optional.empty()
@@ -86,8 +85,7 @@ public final class MissAdvice {
     }
 
     /** Names the parts that differ, or the whole targets if only their digests do. */
-    private static String difference(
-            String what, int part, SortedSet<String> names, String own) {
+    private static String difference(String what, int part, SortedSet<String> names, String own) {
         SortedSet<String> values = names.stream()
                 .map(name -> name.split("_")[part])
                 .collect(Collectors.toCollection(TreeSet::new));

@@ -77,7 +77,8 @@ class ClaimHistoriesTest {
         }
 
         private Fate fate() {
-            return Fate.values()[random.nextInt(Fate.values().length)];
+            List<Fate> fates = List.of(Fate.values());
+            return fates.get(random.nextInt(fates.size()));
         }
 
         /** Runs the machine whose time comes first, until none is left. */

@@ -65,7 +65,7 @@ class UseLogTest {
     }
 
     /** A process of the machine. */
-    private final class Process implements AutoCloseable {
+    private final class Running implements AutoCloseable {
         final Counters counters = new Counters();
         final BucketTier bucket;
         private final EventDispatcher events = new EventDispatcher(List.of(), counters);
@@ -73,7 +73,7 @@ class UseLogTest {
         private final Machine machine;
         final UseLog log;
 
-        Process(String capacity, S3ConfigBuilder settings) throws Exception {
+        Running(String capacity, S3ConfigBuilder settings) throws Exception {
             bucket = new BucketTier(
                     settings.build(), _ -> store, new TestTicker(), TestSeed.random("UseLogTest"));
             GranaryConfig config = GranaryConfig.builder()
@@ -96,14 +96,14 @@ class UseLogTest {
             return new GranaryStatistics(List.of(), counters.snapshot());
         }
 
-        Process use(String... kernels) {
+        Running use(String... kernels) {
             Stream.of(kernels).forEach(kernel -> log.add(id(kernel)));
             counters.add(Counter.LOCAL_HITS, kernels.length);
             return this;
         }
 
         /** Does what a process does every few hours. */
-        Process report() {
+        Running report() {
             log.report(true, Deadline.NONE).join();
             return this;
         }
@@ -129,12 +129,12 @@ class UseLogTest {
         return S3Config.builder("kernels").credentials("key", "secret");
     }
 
-    private Process process() throws Exception {
-        return new Process("1GiB", settings());
+    private Running process() throws Exception {
+        return new Running("1GiB", settings());
     }
 
     private void run(String... kernels) throws Exception {
-        try (Process process = process()) {
+        try (Running process = process()) {
             process.use(kernels);
         }
     }
@@ -175,7 +175,7 @@ class UseLogTest {
     @DisplayName("the first process of a machine writes a note of the day when it ends, with its"
             + " ids and counters, also where access=read")
     void first() throws Exception {
-        try (Process process = new Process("1GiB", settings().access(S3Access.READ))) {
+        try (Running process = new Running("1GiB", settings().access(S3Access.READ))) {
             process.use("a", "b").counters.add(Counter.SAVED_TIME, 5_000_000_000L);
         }
         UseNote note = note();
@@ -226,7 +226,7 @@ class UseLogTest {
     @DisplayName("a process that runs for days notes its ids each day, since hits in memory leave"
             + " no trace, and its counters once")
     void longRunning() throws Exception {
-        try (Process process = process()) {
+        try (Running process = process()) {
             process.use("a").report();
             for (int day = 0; day < 2; day++) {
                 now = now.plus(Duration.ofDays(1));
@@ -263,7 +263,7 @@ class UseLogTest {
             + " collected meanwhile")
     void refused() throws Exception {
         store.plan(FaultPlan.always(new Fault.Lost(Fault.DENIED)));
-        try (Process process = process()) {
+        try (Running process = process()) {
             process.use("a").report();
             now = now.plus(Duration.ofHours(23));
             process.report();
@@ -351,7 +351,7 @@ class UseLogTest {
             + " its own")
     void withoutDirectory() throws Exception {
         for (int i = 0; i < 2; i++) {
-            try (Process process = new Process("0", settings())) {
+            try (Running process = new Running("0", settings())) {
                 process.use("a").report();
                 now = now.plus(HOUR);
                 process.use("b");
@@ -366,7 +366,7 @@ class UseLogTest {
     @Test
     @DisplayName("a process that exits without a close keeps its ids for the next one")
     void exit() throws Exception {
-        Process process = process().use("a");
+        Running process = process().use("a");
         process.log.finish(false);
         process.closeTiers();
         assertEquals(List.of(), store.requests());
@@ -377,7 +377,7 @@ class UseLogTest {
     @Test
     @DisplayName("a process keeps at most 100,000 ids")
     void many() throws Exception {
-        try (Process process = process()) {
+        try (Running process = process()) {
             IntStream.range(0, 100_001).forEach(i -> process.use("kernel " + i));
         }
         assertEquals(
