@@ -50,19 +50,20 @@ import java.util.stream.Collectors;
  */
 public final class Recompilation {
     private static final Duration COMPILE_LIMIT = Duration.ofMinutes(10);
+    private static final Path NONE = Path.of("");
 
     @Option(
             names = "--recompile",
             paramLabel = "N",
             description = "compile up to N kernels of --manifest that PLACE has again, and compare"
                     + " their binaries with the stored ones, instead of reading all entries")
-    private @Nullable Integer sample;
+    private int sample;
 
     @Option(
             names = "--manifest",
             paramLabel = "FILE",
             description = "the kernel manifest or recording for --recompile")
-    private @Nullable Path manifest;
+    private Path manifest = NONE;
 
     @Mixin
     private DeviceOption device = new DeviceOption();
@@ -88,14 +89,15 @@ public final class Recompilation {
 
     /** Returns true if it was requested. */
     public boolean isRequested() throws ConfigException {
-        if ((sample == null) != (manifest == null) || (sample == null && device.isGiven())) {
+        boolean isGiven = sample != 0;
+        if (isGiven == manifest.equals(NONE) || (!isGiven && device.isGiven())) {
             throw new ConfigException("--recompile N and --manifest FILE need each other, and"
                     + " --device needs both");
         }
-        if (sample != null && sample <= 0) {
+        if (sample < 0) {
             throw new ConfigException("--recompile must be a positive number, not " + sample);
         }
-        return sample != null;
+        return isGiven;
     }
 
     /**
@@ -156,10 +158,13 @@ public final class Recompilation {
     }
 
     private static Verdict verdict(Sha256 stored, @Nullable Sha256 once, @Nullable Sha256 twice) {
+        if (once == null) {
+            return Verdict.FAILED;
+        }
         if (stored.equals(once)) {
             return Verdict.EQUAL;
         }
-        if (once == null || twice == null) {
+        if (twice == null) {
             return Verdict.FAILED;
         }
         return once.equals(twice) ? Verdict.DIFFERENT : Verdict.NOT_REPRODUCIBLE;
@@ -176,13 +181,12 @@ public final class Recompilation {
             }
             try {
                 Id id = KernelSourceResolver.descriptor(kernel, target).getId();
-                if (kernel.isFor(target.backend())
-                        && !id.isEmpty()
-                        && !all.containsKey(id)
-                        && content(place.catalog(), id) instanceof Sha256 stored) {
-                    Sampled added = new Sampled(kernel, id, stored);
-                    sampled.add(added);
-                    all.put(id, added);
+                if (kernel.isFor(target.backend()) && !id.isEmpty() && !all.containsKey(id)) {
+                    content(place.catalog(), id).ifPresent(stored -> {
+                        Sampled added = new Sampled(kernel, id, stored);
+                        sampled.add(added);
+                        all.put(id, added);
+                    });
                 }
             } catch (IOException e) {
                 throw new ConfigException(kernel.name() + ": " + e.getMessage());
@@ -191,11 +195,13 @@ public final class Recompilation {
         return sampled;
     }
 
-    /** Returns the hash of the content of an entry; null without a sound one. */
-    private static @Nullable Sha256 content(EntryCatalog catalog, Id id) {
+    /** Returns the hash of the content of an entry; empty without a sound one. */
+    private static Optional<Sha256> content(EntryCatalog catalog, Id id) {
         LoadResult read =
                 catalog.read(new EntryCatalog.Listed(id.target().path(), id.hash(), 0, 0));
-        return read instanceof LoadResult.Hit(var entry) ? entry.contentHash() : null;
+        return read instanceof LoadResult.Hit(var entry)
+                ? Optional.of(entry.contentHash())
+                : Optional.empty();
     }
 
     /** The kernels to compile for a target. */
@@ -247,8 +253,8 @@ public final class Recompilation {
                     Id id = sampled.get(i).id;
                     if (!results.get(i).outcome().isSuccess()) {
                         failures.put(id, results.get(i).failure());
-                    } else if (content(compiled, id) instanceof Sha256 content) {
-                        contents.put(id, content);
+                    } else {
+                        content(compiled, id).ifPresent(content -> contents.put(id, content));
                     }
                 }
             }

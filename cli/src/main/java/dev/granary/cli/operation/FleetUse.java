@@ -156,7 +156,7 @@ final class FleetUse {
     }
 
     static Report.Shown time(long millis) {
-        return new Report.Shown(millis, Units.millis(millis));
+        return new Report.Shown(millis, Units.millis((double) millis));
     }
 
     static Report.Shown percent(double rate) {

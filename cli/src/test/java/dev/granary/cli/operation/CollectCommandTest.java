@@ -242,6 +242,5 @@ class CollectCommandTest {
         collect("--unpin", "No").exits(2).reports("is not the name of a pin");
         Cli.run("collect", "file://" + directory).exits(2).reports("evict --older-than and --to");
         Cli.run("populate", "k.toml", "--pin", ".x").exits(2).reports("lower-case letters");
-        Cli.run("populate", "k.toml", "--pin", "x", "--shard", "1/2").exits(2).reports("--shard");
     }
 }

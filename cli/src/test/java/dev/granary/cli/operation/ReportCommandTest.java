@@ -94,11 +94,11 @@ class ReportCommandTest {
                                     TestFleet.NAMESPACE,
                                     LongStream.range(machine, 40).toArray())),
                             Map.of(
-                                    "local-hits", 180L + 20 * machine,
+                                    "local-hits", 180 + 20L * machine,
                                     "layer-hits", 40L,
                                     "compiled", 3L + day % 5,
                                     "layer-unavailable", 2L,
-                                    "saved-millis", 900_000L + 100_000 * day)));
+                                    "saved-millis", 900_000 + 100_000L * day)));
                 }
             }
             page = directory.resolve("report.html");
