@@ -97,6 +97,13 @@ public final class PopulateCommand extends KernelsCommand {
     private boolean isFresh;
 
     @Option(
+            names = "--like",
+            paramLabel = "TARGET",
+            description = "only the kernels of a recording that machines of this target, as granary"
+                    + " devices prints it, used in the last 30 days; for a new driver")
+    private @Nullable String like;
+
+    @Option(
             names = "--pin",
             paramLabel = "NAME",
             description = "pin the entries of this manifest in the bucket, in place of an earlier"
@@ -135,8 +142,7 @@ public final class PopulateCommand extends KernelsCommand {
     }
 
     /** Compiles and publishes the kernels. */
-    private int populate(
-            GranaryConfig config, Path temporary, int threads, List<KernelSpec> kernels)
+    private int populate(GranaryConfig config, Path temporary, int threads, List<KernelSpec> all)
             throws Exception {
         BucketConfig bucket = Place.firstWritable(
                 config,
@@ -151,6 +157,7 @@ public final class PopulateCommand extends KernelsCommand {
             throw new CommandFailedException(
                     bucket.name() + " cannot be used, nothing was compiled: " + problem.get());
         }
+        List<KernelSpec> kernels = like == null ? all : UsedKernels.like(like, all, bucket);
         Publications published = new Publications();
         GranaryBuilder builder = Granary.builder().config(config).published(published);
         if (!isUnpacked) {
@@ -200,6 +207,13 @@ public final class PopulateCommand extends KernelsCommand {
             Report report = report();
             new KernelReport(results, granary.statistics()).addTo(report, extent());
             KernelRunner.addOthers(others, report);
+            if (like != null) {
+                report.field(
+                        "used",
+                        kernels.size(),
+                        kernels.size() + " of " + Units.plural(all.size(), "kernel") + " by "
+                                + like);
+            }
             Map<String, Id> ids = new LinkedHashMap<>(); // one of each kernel, for any target
             results.forEach(
                     result -> result.entry().ifPresent(id -> ids.putIfAbsent(result.name(), id)));

@@ -197,4 +197,39 @@ class OwnEnginesTest {
                         .filter(each -> each.startsWith("PUT") && each.contains("pack"))
                         .count());
     }
+
+    private static void use(GranaryConfigBuilder config, String... names) throws Exception {
+        try (SleepingEngine engine = new SleepingEngine();
+                Granary granary = Granary.builder().config(config.build()).open()) {
+            for (String name : names) {
+                granary.primitive(
+                        engine,
+                        KernelDescriptor.builder(engine.target(), name)
+                                .source("kernel void " + name + "() {}\n")
+                                .build());
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("--like compiles for a new driver what machines of the old one have noted to use")
+    void like() throws Exception {
+        use(
+                new TestNode(directory.resolve("developer"), new FakeBucket())
+                        .config()
+                        .offline()
+                        .record(recording.toString()),
+                "one",
+                "two");
+        String old = new SleepingEngine().target().path();
+        String[] newer = {"--engine", SleepingEngine.Newer.class.getName(), "--like"};
+        populate(newer[0], newer[1], newer[2], old).exits(1).reports("no machine of " + old);
+        use(fleet.config("node"), "two");
+        populate(newer[0], newer[1], newer[2], old)
+                .exits(0)
+                .prints("1 of 2 kernels by " + old, "1 kernel: 1 compiled", "1 published");
+        populate(newer[0], newer[1], newer[2], "opencl/none")
+                .exits(2)
+                .reports("no kernel of the manifest was recorded for it");
+    }
 }

@@ -14,7 +14,7 @@ import dev.granary.gpu.KernelDescriptor;
 import java.time.Duration;
 
 /** An engine whose compiles take time and no processor, as on a machine of their own. */
-public final class SleepingEngine implements Engine<KernelDescriptor, SleepingEngine.Program> {
+public class SleepingEngine implements Engine<KernelDescriptor, SleepingEngine.Program> {
     static final Duration COMPILE_TIME = Duration.ofSeconds(1);
 
     /** A program whose binary is its source. */
@@ -27,6 +27,14 @@ public final class SleepingEngine implements Engine<KernelDescriptor, SleepingEn
         @Override
         public KernelBinaries getBinaries(BinaryKind kind) {
             return kind == BinaryKind.KERNEL ? binaries : KernelBinaries.none();
+        }
+    }
+
+    /** The same with a newer driver. */
+    public static class Newer extends SleepingEngine {
+        @Override
+        public Target target() {
+            return new Target(new Backend("sleeping"), "none", "none", "2");
         }
     }
 
