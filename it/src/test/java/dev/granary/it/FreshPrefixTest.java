@@ -68,7 +68,7 @@ class FreshPrefixTest {
                 compiled += end.summary("compiled");
                 for (JsonElement each : end.json().getAsJsonArray("results")) {
                     JsonObject result = each.getAsJsonObject();
-                    boolean hasWaited = !result.get("waitedMillis").isJsonNull();
+                    boolean hasWaited = !result.get("waited").isJsonNull();
                     waited += hasWaited ? 1 : 0;
                     assertTrue(
                             !hasWaited || result.get("outcome").getAsString().equals("bucket"),

@@ -32,7 +32,7 @@ record KernelReport(List<KernelResult> results, GranaryStatistics statistics) {
                 "<outcome",
                 hasLayers ? "~layer" : "-layer",
                 "time:millis",
-                "-waited:waitedMillis",
+                "-waited",
                 "size:bytes",
                 "<id",
                 "-from",

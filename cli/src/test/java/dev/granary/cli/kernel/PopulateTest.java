@@ -138,7 +138,7 @@ class PopulateTest {
                                 "outcome",
                                 "layer",
                                 "millis",
-                                "waitedMillis",
+                                "waited",
                                 "bytes",
                                 "from",
                                 "error"),
@@ -435,7 +435,7 @@ class PopulateTest {
                     OpenCl.devices().getFirst().target().path(),
                     each.getAsJsonObject().get("target").getAsString());
             assertTrue(each.getAsJsonObject().get("from").isJsonNull());
-            assertTrue(each.getAsJsonObject().get("waitedMillis").isJsonNull());
+            assertTrue(each.getAsJsonObject().get("waited").isJsonNull());
         }
     }
 
