@@ -48,8 +48,7 @@ final class UsedKernels {
         }
         List<KernelSpec> liked = kernels.stream()
                 .filter(kernel -> ids(kernel, target).stream()
-                        .map(id -> Long.parseUnsignedLong(
-                                id.hash(), 0, DIGITS, DIGITS))
+                        .map(id -> Long.parseUnsignedLong(id.hash(), 0, DIGITS, DIGITS))
                         .anyMatch(used::contains))
                 .toList();
         if (liked.isEmpty()) {

@@ -132,16 +132,8 @@ class PopulateTest {
                 JsonObject one = element.getAsJsonObject();
                 assertEquals(
                         Set.of(
-                                "name",
-                                "target",
-                                "id",
-                                "outcome",
-                                "layer",
-                                "millis",
-                                "waited",
-                                "bytes",
-                                "from",
-                                "error"),
+                                "name", "target", "id", "outcome", "layer", "millis", "waited",
+                                "bytes", "from", "error"),
                         one.keySet());
                 assertTrue(
                         one.get("bytes").getAsLong() > 0
