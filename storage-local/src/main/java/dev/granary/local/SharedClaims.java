@@ -1,6 +1,5 @@
 package dev.granary.local;
 
-import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.support.ClaimStore;
@@ -119,10 +118,8 @@ final class SharedClaims implements ClaimStore {
     }
 
     @Override
-    public Optional<Entry> poll(Id id) {
-        return entries.apply(id) instanceof LoadResult.Hit(Entry entry)
-                ? Optional.of(entry)
-                : Optional.empty();
+    public LoadResult poll(Id id) {
+        return entries.apply(id);
     }
 
     /**

@@ -1,5 +1,7 @@
 package dev.granary.local;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -110,7 +112,7 @@ final class SharedClaimsTest extends ClaimStoreContract {
         Files.writeString(temporary.resolve("some"), "in the way");
         assertInstanceOf(Result.Unavailable.class, claims().claim(ID, ONE));
         assertInstanceOf(Result.Unavailable.class, claims().read(ID));
-        assertEquals(Optional.empty(), claims().poll(ID));
+        assertThat(claims().poll(ID)).isAbsent();
         claims().fail(ID, new Result.Mine("1"), ONE);
     }
 

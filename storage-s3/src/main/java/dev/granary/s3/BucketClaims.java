@@ -1,6 +1,5 @@
 package dev.granary.s3;
 
-import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.format.EntryFormat;
@@ -56,12 +55,10 @@ final class BucketClaims implements ClaimStore {
 
     /** Loads the unpacked entry, as which a claimed one is published. */
     @Override
-    public Optional<Entry> poll(Id id) {
+    public LoadResult poll(Id id) {
         return store.get(layout.entry(id), EntryFormat.MAX_BYTES) instanceof GetResult.Found found
-                        && EntryFormat.decode(found.bytes(), id, VerificationLevel.CONTENT_HASH)
-                                instanceof LoadResult.Hit(Entry entry)
-                ? Optional.of(entry)
-                : Optional.empty();
+                ? EntryFormat.decode(found.bytes(), id, VerificationLevel.CONTENT_HASH)
+                : LoadResult.ABSENT; // or not known to be there
     }
 
     /** A failed precondition may be the answer to the second sending of a write that succeeded. */

@@ -2,8 +2,8 @@ package dev.granary.cache.support;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
 
 import java.time.Duration;
 import java.util.Arrays;
@@ -108,5 +108,5 @@ public interface ClaimStore {
     Result read(Id id);
 
     /** Loads the claimed entry, whether it was absent a moment ago or not. */
-    Optional<Entry> poll(Id id);
+    LoadResult poll(Id id);
 }

@@ -23,7 +23,6 @@ import org.junit.jupiter.api.Test;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 
 /** Contract suite of the claims of machines on the absent entries of a store. */
 public abstract class ClaimStoreContract {
@@ -156,11 +155,11 @@ public abstract class ClaimStoreContract {
         opened.add(waiting);
         ClaimStore claims = claims(waiting);
         assertThat(waiting.load(id)).isAbsent();
-        assertEquals(Optional.empty(), claims.poll(id));
+        assertThat(claims.poll(id)).isAbsent();
         PersistentCache holder = openCache();
         opened.add(holder);
         assertThat(holder.store(entry)).isStored();
-        assertEquals(entry.contentHash(), claims.poll(id).orElseThrow().contentHash());
+        assertThat(claims.poll(id)).isHitOf(entry);
     }
 
     @Test

@@ -122,10 +122,13 @@ public final class FleetClaims {
             if (taken.claim().state() == State.PACKING && !isInPacks) {
                 return Outcome.NONE; // its entry comes later than a compile here
             }
-            Optional<Entry> entry = waits ? await(id, taken) : poll(id);
-            if (entry.isPresent()) {
+            LoadResult polled = waits ? await(id, taken) : poll(id);
+            if (polled instanceof LoadResult.Hit(Entry entry)) {
                 Duration waited = Duration.ofNanos(time.nanos() - start);
-                return new Outcome(Optional.of(layer.stored(entry.get(), waited)), () -> {});
+                return new Outcome(Optional.of(layer.stored(entry, waited)), () -> {});
+            }
+            if (polled instanceof LoadResult.Damaged) {
+                return Outcome.NONE; // its holder has published it, and compiles no more
             }
             if (!waits) {
                 return Outcome.TAKEN;
@@ -161,8 +164,8 @@ public final class FleetClaims {
         return layer.bounds().ask(question, Result.Unavailable::new);
     }
 
-    /** Waits for the entry of another machine; empty if it has failed, or takes too long. */
-    private Optional<Entry> await(Id id, Result.Taken taken) {
+    /** Waits for the entry of another machine; a miss if it has failed, or takes too long. */
+    private LoadResult await(Id id, Result.Taken taken) {
         long expected = expectedNanos(taken.claim());
         long compile = Math.min(
                 limit.toNanos(),
@@ -176,10 +179,11 @@ public final class FleetClaims {
         long pause = Math.clamp(expected / 8, MIN_PAUSE_NANOS, MAX_PAUSE_NANOS);
         Span span = events.begin(EventKind.WAIT);
         counters.increment(Counter.FLEET_WAITS);
-        Optional<Entry> entry = Optional.empty();
+        LoadResult polled = LoadResult.ABSENT;
         for (int polls = 1; !Thread.currentThread().isInterrupted(); polls++) {
-            entry = poll(id);
-            if (entry.isPresent()
+            polled = poll(id);
+            if (polled instanceof LoadResult.Hit
+                    || polled instanceof LoadResult.Damaged
                     || end.isOver()
                     || taken.claim().hasFailed()
                     || (polls % POLLS_PER_CLAIM == 0 && hasFailed(id))) {
@@ -189,26 +193,23 @@ public final class FleetClaims {
                     Math.min(end.left(), pause / 2 + ThreadLocalRandom.current().nextLong(pause))));
             pause = Math.min(MAX_PAUSE_NANOS, pause + pause / 2);
         }
-        counters.increment(
-                entry.isPresent() ? Counter.FLEET_WAIT_HITS : Counter.FLEET_WAIT_EXPIRED);
-        GranaryEvent.Wait.Outcome outcome = entry.isPresent()
+        boolean isThere = polled instanceof LoadResult.Hit;
+        counters.increment(isThere ? Counter.FLEET_WAIT_HITS : Counter.FLEET_WAIT_EXPIRED);
+        GranaryEvent.Wait.Outcome outcome = isThere
                 ? GranaryEvent.Wait.Outcome.STORED
                 : GranaryEvent.Wait.Outcome.GIVEN_UP;
         span.end(took -> new GranaryEvent.Wait(EventDispatcher.digest(id), outcome, took));
-        return entry;
+        return polled;
     }
 
-    private Optional<Entry> poll(Id id) {
+    /** Loads the entry; from a pack that is named by now if other machines publish in packs. */
+    private LoadResult poll(Id id) {
         return layer.bounds()
-                .ask(() -> isInPacks ? inPacks(id) : claims.poll(id), _ -> Optional.empty());
-    }
-
-    /** Loads the entry from a pack that is named by now, or unpacked. */
-    private Optional<Entry> inPacks(Id id) {
-        return layer.bucket().orElseThrow().uncached().apply(id)
-                        instanceof LoadResult.Hit(Entry entry)
-                ? Optional.of(entry)
-                : Optional.empty();
+                .ask(
+                        () -> isInPacks
+                                ? layer.bucket().orElseThrow().uncached().apply(id)
+                                : claims.poll(id),
+                        LoadResult.Unavailable::new);
     }
 
     private boolean hasFailed(Id id) {

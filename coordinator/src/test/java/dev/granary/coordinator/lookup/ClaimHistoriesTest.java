@@ -3,6 +3,7 @@ package dev.granary.coordinator.lookup;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.support.ClaimStore;
 import dev.granary.cache.support.Ticker;
@@ -181,7 +182,7 @@ class ClaimHistoriesTest {
 
         private void lookup(BucketTier tier) {
             ClaimStore store = tier.claims();
-            if (store.poll(history.id).isPresent()) {
+            if ((store.poll(history.id) instanceof LoadResult.Hit)) {
                 history.log(this, "finds the entry");
                 return;
             }
@@ -220,7 +221,7 @@ class ClaimHistoriesTest {
             }
             if (fate != Fate.FAILS) {
                 tier.store(new TestEntries("ClaimHistoriesTest").entry(history.id, 10));
-                assertTrue(store.poll(history.id).isPresent(), "a stored entry stays");
+                assertTrue((store.poll(history.id) instanceof LoadResult.Hit), "a stored entry stays");
                 history.log(this, "has stored the entry");
             }
         }

@@ -3,8 +3,8 @@ package dev.granary.coordinator.lookup;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
-import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.support.ClaimStore;
 import dev.granary.cache.support.Ticker;
@@ -74,9 +74,9 @@ class HangingClaimsTest {
         }
 
         @Override
-        public Optional<Entry> poll(Id id) {
+        public LoadResult poll(Id id) {
             call("poll");
-            return Optional.empty();
+            return LoadResult.ABSENT;
         }
     }
 
