@@ -81,9 +81,8 @@ class ChurnTest {
         PackFixture bucket = new PackFixture("churn " + isCollected);
         TestEntries maker = new TestEntries("churn " + isCollected);
         Keeper keeper = new Keeper(bucket);
-        List<Entry> current = new ArrayList<>(Stream.generate(() -> maker.entry(ENTRY_BYTES))
-                .limit(IN_USE)
-                .toList());
+        List<Entry> current = new ArrayList<>(
+                Stream.generate(() -> maker.entry(ENTRY_BYTES)).limit(IN_USE).toList());
         bucket.publish(current.toArray(Entry[]::new)); // by the CI of the first release
         Month month = new Month();
         long machines = 0;
@@ -114,8 +113,7 @@ class ChurnTest {
                         new TreeMap<>(Map.of(
                                 PackFixture.NAMESPACE,
                                 wanted.stream()
-                                        .mapToLong(entry ->
-                                                entry.id().hash().prefix())
+                                        .mapToLong(entry -> entry.id().hash().prefix())
                                         .sorted()
                                         .toArray())),
                         Map.of()));
@@ -161,8 +159,7 @@ class ChurnTest {
         }
 
         private BucketCollector collector() {
-            return new BucketCollector(
-                    bucket.store, bucket.settings(Optional.empty()), notes);
+            return new BucketCollector(bucket.store, bucket.settings(Optional.empty()), notes);
         }
 
         CollectionPlan plan() throws Exception {

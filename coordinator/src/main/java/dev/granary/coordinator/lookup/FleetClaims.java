@@ -195,9 +195,8 @@ public final class FleetClaims {
         }
         boolean isThere = polled instanceof LoadResult.Hit;
         counters.increment(isThere ? Counter.FLEET_WAIT_HITS : Counter.FLEET_WAIT_EXPIRED);
-        GranaryEvent.Wait.Outcome outcome = isThere
-                ? GranaryEvent.Wait.Outcome.STORED
-                : GranaryEvent.Wait.Outcome.GIVEN_UP;
+        GranaryEvent.Wait.Outcome outcome =
+                isThere ? GranaryEvent.Wait.Outcome.STORED : GranaryEvent.Wait.Outcome.GIVEN_UP;
         span.end(took -> new GranaryEvent.Wait(EventDispatcher.digest(id), outcome, took));
         return polled;
     }

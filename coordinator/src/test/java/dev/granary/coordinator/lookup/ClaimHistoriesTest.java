@@ -221,7 +221,8 @@ class ClaimHistoriesTest {
             }
             if (fate != Fate.FAILS) {
                 tier.store(new TestEntries("ClaimHistoriesTest").entry(history.id, 10));
-                assertTrue((store.poll(history.id) instanceof LoadResult.Hit), "a stored entry stays");
+                assertTrue(
+                        (store.poll(history.id) instanceof LoadResult.Hit), "a stored entry stays");
                 history.log(this, "has stored the entry");
             }
         }
