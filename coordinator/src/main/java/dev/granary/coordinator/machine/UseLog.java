@@ -206,9 +206,11 @@ public final class UseLog {
     private void send(Layer layer, UseState state, Map<String, Long> totals, Deadline deadline)
             throws IOException {
         boolean isAwaited = deadline.left() < Long.MAX_VALUE; // not for a bucket that just failed
-        Optional<String> obstacle = layer.bounds()
-                .obstacle(deadline)
-                .or(() -> isAwaited ? layer.bounds().failure() : Optional.empty());
+        Optional<String> obstacle = isAwaited && isSilent(layer)
+                ? Optional.of("it answered no lookup")
+                : layer.bounds()
+                        .obstacle(deadline)
+                        .or(() -> isAwaited ? layer.bounds().failure() : Optional.empty());
         if (obstacle.isPresent()) {
             LOG.debug("No note of use for {}: {}", layer.name(), obstacle.get());
             return;
@@ -228,6 +230,13 @@ public final class UseLog {
                 default -> now;
             };
         });
+    }
+
+    private static boolean isSilent(Layer layer) {
+        Map<Counter, Long> counted = layer.tier().counted();
+        return counted.getOrDefault(Counter.LAYER_UNAVAILABLE, 0L) > 0
+                && counted.getOrDefault(Counter.LAYER_HITS, 0L) == 0
+                && counted.getOrDefault(Counter.LAYER_STORED, 0L) == 0;
     }
 
     private boolean append(Layer layer, Map<String, long[]> ids, boolean maySend, long nowMillis)
