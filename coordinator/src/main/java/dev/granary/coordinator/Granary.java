@@ -243,8 +243,8 @@ public final class Granary implements AutoCloseable {
 
     /**
      * Returns the same as {@link #lookup}; empty if another machine or thread is compiling the
-     * primitive and its entry is not there yet. For tools that divide the work of many lookups:
-     * they look up first what nobody compiles, then the rest.
+     * primitive and its entry is not there yet. Tools that divide many lookups among machines call
+     * this first for all, then {@link #lookup} for those that were empty.
      */
     public <D extends PrimitiveDescriptor, P extends Primitive>
             Optional<LookupResult<P>> lookupUnclaimed(Engine<D, P> engine, D descriptor)

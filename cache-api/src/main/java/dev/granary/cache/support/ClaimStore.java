@@ -24,10 +24,10 @@ public interface ClaimStore {
      *
      * @param nonce the random name of the holder, for this claim alone, in hexadecimal digits
      * @param expected the time that the holder expects to compile; zero if unknown
-     * @param state what the holder does
+     * @param state the state of the holder
      */
     record Claim(String nonce, Duration expected, State state) {
-        /** What the holder of a claim does. */
+        /** State of the holder of a claim. */
         public enum State {
             COMPILING,
             /** It compiles many, and publishes them together, minutes later. */

@@ -68,7 +68,7 @@ public final class Recompilation {
     @Mixin
     private DeviceOption device = new DeviceOption();
 
-    /** What compiling again shows of an entry. */
+    /** Result of a new compile for an entry. */
     private enum Verdict {
         /** The compiler made the stored binary again. */
         EQUAL,

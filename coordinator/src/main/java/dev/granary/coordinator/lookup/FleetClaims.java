@@ -34,8 +34,9 @@ import java.util.random.RandomGenerator;
  *
  * <p>A wait lasts twice the time that the compile is expected to take, by the holder and here,
  * whichever is shorter: with the expected time alone, all that began together would give up when
- * the entry appears. Then one of them takes the claim over, the others wait once more. If nobody
- * knows the time, the first wait lasts 10 s, and the second one as if the compile took 10 s.
+ * the entry appears. Then one machine takes the claim over, and the others wait once more. If the
+ * time is unknown, the first wait lasts 10 s, and the second is that of a compile of 10 s. Machines
+ * that publish in packs wait three minutes more, and other machines do not wait for them.
  */
 public final class FleetClaims {
     /** The longest wait if neither machine knows how long a compile takes. */

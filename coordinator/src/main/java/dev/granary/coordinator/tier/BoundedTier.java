@@ -211,7 +211,7 @@ public final class BoundedTier extends CacheTier {
     }
 
     /**
-     * Asks the layer something else than a lookup, which is charged only if it is in vain.
+     * Asks the layer a question other than a lookup. Only one without an answer is charged.
      *
      * @param failed returns the result of a question without an answer, from the cause
      */

@@ -42,7 +42,7 @@ class ClaimHistoriesTest {
     private static final int RUNS = Integer.getInteger("granary.histories.runs", 200);
     private static final Duration LONG = Duration.ofMinutes(2);
 
-    /** What happens to a compile. */
+    /** Fate of a compile. */
     private enum Fate {
         SUCCEEDS,
         FAILS,
