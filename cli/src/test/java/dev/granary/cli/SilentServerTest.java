@@ -36,12 +36,13 @@ class SilentServerTest {
 
     /**
      * The second one occurs if the machine is so busy that a request reaches its deadline first,
-     * the third one if the lookup stopped waiting before the request ended.
+     * the others if the lookup stopped waiting before the request ended, or could be sent.
      */
     private static final List<String> CAUSES = List.of(
             "no complete response within the time limits",
             "timeout configuration: 8000 millis",
-            "got no answer in time");
+            "no answer within ",
+            "the lookup had no time left for a request");
 
     private final Path directory;
 

@@ -470,6 +470,15 @@ public final class Granary implements AutoCloseable {
         return flushNow(limit);
     }
 
+    /**
+     * Tells the buckets now which entries this machine uses, instead of once an hour, and waits for
+     * at most 10 s. Until then a collection may remove entries that nobody has used for long.
+     */
+    public void sendUseNotes() {
+        requireOpen();
+        uses.send();
+    }
+
     private boolean flushNow(Duration limit) {
         try {
             Deadline deadline = Deadline.after(limit);
@@ -483,20 +492,24 @@ public final class Granary implements AutoCloseable {
 
     /**
      * Flushes, for at most the configured flush limit, and closes the tiers. The next process does
-     * the uploads that are left. A recording that is not written yet, such as that of thousands of
-     * kernels obtained at once, is awaited for at most 30 s more, and the notes of use of this
-     * machine, once an hour, for at most the flush limit, but 2 s if that is shorter. Primitives
-     * and constants that were returned to callers stay valid. Only constants in use remain cached.
-     * Statistics, sizes and capacities can still be read; any other call throws
-     * {@link IllegalStateException}.
+     * the uploads that are left; those to a layer that did not answer lately are not waited for. A
+     * recording that is not written yet, such as that of thousands of kernels obtained at once, is
+     * awaited for at most 30 s more, and the notes of use of this machine, once an hour, for at
+     * most the flush limit, but 2 s if that is shorter. Primitives and constants that were returned
+     * to callers stay valid. Only constants in use remain cached. Statistics, sizes and capacities
+     * can still be read; any other call throws {@link IllegalStateException}.
      */
     @Override
     public void close() {
         if (isClosed.compareAndSet(false, true)) {
             Deadline limit = Deadline.after(config.flushLimit());
             CompletableFuture<?> advice = adviseOnMisses();
-            flushNow(config.flushLimit());
             try {
+                if (tiers.target().flatMap(layer -> layer.bounds().failure()).isEmpty()) {
+                    flushNow(config.flushLimit());
+                } else { // its uploads would fail as well
+                    writeBehind.flushLocal(limit);
+                }
                 advice.get(limit.left(), TimeUnit.NANOSECONDS);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();

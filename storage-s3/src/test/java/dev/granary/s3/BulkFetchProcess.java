@@ -47,7 +47,6 @@ final class BulkFetchProcess {
                 .requestTimeout(millis(args[8]))
                 .loadDeadline(millis(args[9]))
                 .stallTimeout(millis(args[8]))
-                .slowCall(millis(args[8])) // a busy machine is no silent server
                 .build();
         Map<String, LongAdder> counts = new ConcurrentHashMap<>();
         AtomicLong longest = new AtomicLong();

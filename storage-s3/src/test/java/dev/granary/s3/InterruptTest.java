@@ -141,8 +141,7 @@ class InterruptTest {
                 .absentMemory(Duration.ZERO)
                 .stallTimeout(Duration.ofMinutes(1))
                 .requestTimeout(Duration.ofMinutes(2))
-                .loadDeadline(Duration.ofMinutes(4))
-                .slowCall(Duration.ofMinutes(2));
+                .loadDeadline(Duration.ofMinutes(4));
     }
 
     @ParameterizedTest

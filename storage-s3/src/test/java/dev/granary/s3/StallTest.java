@@ -73,7 +73,6 @@ class StallTest {
                 .requestTimeout(request)
                 .loadDeadline(request.multipliedBy(2))
                 .stallTimeout(stall)
-                .slowCall(LONG)
                 .build();
     }
 

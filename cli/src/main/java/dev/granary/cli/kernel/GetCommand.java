@@ -123,13 +123,7 @@ public final class GetCommand extends KernelsCommand {
     private static Optional<String> failure(LayerStatistics layer, Publications published) {
         Optional<String> cause =
                 layer.failure().or(() -> published.causes().keySet().stream().findFirst());
-        if (cause.isPresent()) {
-            return cause.map(text -> text + counts(layer, published.failed()));
-        }
-        long unanswered = layer.count(Counter.LAYER_UNAVAILABLE);
-        return unanswered > 0 && !hasAnswered(layer)
-                ? Optional.of(Units.plural(unanswered, "lookup") + " got no answer in time")
-                : Optional.empty();
+        return cause.map(text -> text + counts(layer, published.failed()));
     }
 
     private static Optional<String> suspicion(LayerStatistics layer) {

@@ -197,6 +197,7 @@ public final class PopulateCommand extends KernelsCommand {
                             + second + " s");
                 }
             }
+            granary.sendUseNotes(); // before "there already" is said of an old entry
             Population population = new Population(bucket, position, published, obtained);
             ReadbackVerifier readback = new ReadbackVerifier(bucket);
             try (ProgressLine progress =

@@ -57,11 +57,21 @@ public final class UseLog {
     /** The longest wait of a process that ends, unless its flush limit is longer. */
     private static final Duration LAST_WAIT = Duration.ofSeconds(2);
 
+    /** The longest wait for notes that are sent at once. */
+    private static final Duration SEND_WAIT = Duration.ofSeconds(10);
+
     private static final long MILLIS_PER_DAY = TimeUnit.DAYS.toMillis(1);
     private static final Duration LOCK_LIMIT = Duration.ofSeconds(1);
     private static final Logger LOG = LoggerFactory.getLogger(UseLog.class);
     private static final Executor BACKGROUND =
             task -> DaemonThreads.named("granary-notes").newThread(task).start();
+
+    /** Whether notes are sent. */
+    enum Sending {
+        NEVER,
+        WHEN_DUE,
+        NOW
+    }
 
     private final Machine machine;
     private final List<Layer> buckets;
@@ -116,8 +126,8 @@ public final class UseLog {
         timer = next;
         CompletableFuture<Void> _ = next.thenAccept(isTime -> {
             if (isTime) {
-                CompletableFuture<Void> _ =
-                        report(true, Deadline.NONE).whenComplete((_, _) -> restart(next));
+                CompletableFuture<Void> _ = report(Sending.WHEN_DUE, Deadline.NONE)
+                        .whenComplete((_, _) -> restart(next));
             }
         });
     }
@@ -139,9 +149,17 @@ public final class UseLog {
             timer = CompletableFuture.completedFuture(false);
         }
         Duration limit = Collections.max(List.of(LAST_WAIT, machine.config().flushLimit()));
-        Deadline deadline = Deadline.after(limit);
+        await(maySend ? Sending.WHEN_DUE : Sending.NEVER, Deadline.after(limit));
+    }
+
+    /** Sends the notes now, due or not: a collector must know of what a program relies on. */
+    public void send() {
+        await(Sending.NOW, Deadline.after(SEND_WAIT));
+    }
+
+    private void await(Sending sending, Deadline deadline) {
         try {
-            report(maySend, deadline).get(deadline.left(), TimeUnit.NANOSECONDS);
+            report(sending, deadline).get(deadline.left(), TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (TimeoutException | ExecutionException e) {
@@ -150,7 +168,7 @@ public final class UseLog {
     }
 
     /** Writes the notes of all buckets in the background, at once: one may be silent. */
-    CompletableFuture<Void> report(boolean maySend, Deadline deadline) {
+    CompletableFuture<Void> report(Sending sending, Deadline deadline) {
         if (buckets.isEmpty()) {
             return CompletableFuture.completedFuture(null);
         }
@@ -159,7 +177,7 @@ public final class UseLog {
                     CompletableFuture.supplyAsync(this::counted, BACKGROUND);
             return CompletableFuture.allOf(buckets.stream()
                     .map(layer -> counted.thenAcceptAsync(
-                            counters -> report(layer, counters, maySend, deadline), BACKGROUND))
+                            counters -> report(layer, counters, sending, deadline), BACKGROUND))
                     .toArray(CompletableFuture<?>[]::new));
         } catch (RuntimeException | Error e) { // such as no thread
             return CompletableFuture.failedFuture(e);
@@ -178,21 +196,23 @@ public final class UseLog {
         return new Counted(own, totals);
     }
 
-    private void report(Layer layer, Counted counted, boolean maySend, Deadline deadline) {
+    private void report(Layer layer, Counted counted, Sending sending, Deadline deadline) {
         try {
             Map<String, long[]> ids = new TreeMap<>();
             used.forEach((target, hashes) -> ids.put(
                     target.path(), hashes.stream().mapToLong(Long::longValue).toArray()));
             long now = clock.millis();
             LocalDate today = LocalDate.ofEpochDay(Math.floorDiv(now, MILLIS_PER_DAY));
-            if (append(layer, ids, maySend, now)) {
+            if (sending != Sending.NOW && append(layer, ids, sending == Sending.WHEN_DUE, now)) {
                 return;
             }
             UseState first = UseState.first(today, counted.before());
             AtomicBoolean isDue = new AtomicBoolean();
             UseState state = update(layer, first, last -> {
                 UseState next = last.on(today);
-                isDue.set(maySend && next.isDue(now) && (next.isPending() || !ids.isEmpty()));
+                isDue.set(
+                        (sending == Sending.NOW || (sending == Sending.WHEN_DUE && next.isDue(now)))
+                                && (next.isPending() || !ids.isEmpty()));
                 return (isDue.get() ? next.tried(now) : next).with(ids);
             });
             if (isDue.get()) {
@@ -206,11 +226,9 @@ public final class UseLog {
     private void send(Layer layer, UseState state, Map<String, Long> totals, Deadline deadline)
             throws IOException {
         boolean isAwaited = deadline.left() < Long.MAX_VALUE; // not for a bucket that just failed
-        Optional<String> obstacle = isAwaited && isSilent(layer)
-                ? Optional.of("it answered no lookup")
-                : layer.bounds()
-                        .obstacle(deadline)
-                        .or(() -> isAwaited ? layer.bounds().failure() : Optional.empty());
+        Optional<String> obstacle = layer.bounds()
+                .obstacle(deadline)
+                .or(() -> isAwaited ? layer.bounds().failure() : Optional.empty());
         if (obstacle.isPresent()) {
             LOG.debug("No note of use for {}: {}", layer.name(), obstacle.get());
             return;
@@ -230,13 +248,6 @@ public final class UseLog {
                 default -> now;
             };
         });
-    }
-
-    private static boolean isSilent(Layer layer) {
-        Map<Counter, Long> counted = layer.tier().counted();
-        return counted.getOrDefault(Counter.LAYER_UNAVAILABLE, 0L) > 0
-                && counted.getOrDefault(Counter.LAYER_HITS, 0L) == 0
-                && counted.getOrDefault(Counter.LAYER_STORED, 0L) == 0;
     }
 
     private boolean append(Layer layer, Map<String, long[]> ids, boolean maySend, long nowMillis)

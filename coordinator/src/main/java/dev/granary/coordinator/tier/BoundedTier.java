@@ -93,13 +93,12 @@ public final class BoundedTier extends CacheTier {
         long beginning = System.nanoTime();
         Optional<String> obstacle = start.flatMap(each -> each.lookupObstacle(deadline));
         if (obstacle.isPresent()) {
-            failure = obstacle.get();
             return told(new LoadResult.Unavailable(obstacle.get()), System.nanoTime() - beginning);
         }
         long sent = System.nanoTime();
         // the caller has waited for the start
         Deadline bounded = deadline.within(
-                Math.max(limit.getAsLong() / 2, limit.getAsLong() - (sent - beginning)));
+                Math.max(limit.getAsLong() / 4, limit.getAsLong() - (sent - beginning)));
         LoadResult result =
                 call(() -> loadNow(ids, bounded), bounded, 2, true, LoadResult.Unavailable::new);
         // a layer that answers is not charged for its start
@@ -115,6 +114,7 @@ public final class BoundedTier extends CacheTier {
             return result; // of this process, not of the layer
         }
         if (result instanceof LoadResult.Unavailable(String cause)) {
+            failure = cause;
             lostNanos.add(nanos);
             isTold = true;
             Warnings.warn(
@@ -182,7 +182,11 @@ public final class BoundedTier extends CacheTier {
             return new StoreResult.Failed(obstacle.get());
         }
         if (storeLimit.isEmpty()) {
-            return super.store(entry);
+            StoreResult result = super.store(entry);
+            if (!(result instanceof StoreResult.Failed || result instanceof StoreResult.Unknown)) {
+                failure = null;
+            }
+            return result;
         }
         CompletableFuture<?> overdue = overdueStore;
         if (overdue != null && !overdue.isDone()) {
@@ -237,7 +241,10 @@ public final class BoundedTier extends CacheTier {
         budget.credit(CompileTimes.stated(entry));
     }
 
-    /** Returns the cause of the last failure in one line; empty after the next answer. */
+    /**
+     * Returns the cause of the last failure in one line, such as a load without an answer in time;
+     * empty after the next answer.
+     */
     public Optional<String> failure() {
         return Optional.ofNullable(failure);
     }

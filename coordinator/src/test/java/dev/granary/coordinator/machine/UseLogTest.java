@@ -104,7 +104,7 @@ class UseLogTest {
 
         /** Does what a process does every few hours. */
         Running report() {
-            log.report(true, Deadline.NONE).join();
+            log.report(UseLog.Sending.WHEN_DUE, Deadline.NONE).join();
             return this;
         }
 
@@ -256,6 +256,19 @@ class UseLogTest {
         now = now.plus(HOUR);
         run();
         assertEquals(1, puts());
+    }
+
+    @Test
+    @DisplayName("a process that asks for it sends its notes within the hour, once")
+    void atOnce() throws Exception {
+        run("a");
+        try (Running process = process()) {
+            process.use("b");
+            process.log.send();
+            assertEquals(2, puts());
+        }
+        assertEquals(2, puts());
+        assertIds(notes().getFirst(), "a", "b");
     }
 
     @Test

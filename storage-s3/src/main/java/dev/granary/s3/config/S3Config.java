@@ -15,7 +15,6 @@ import java.util.Optional;
  * @param access whether entries may be published
  * @param connection the connection settings
  * @param loadDeadline the longest time that a lookup may take
- * @param slowCall the duration from which a request counts as slow for the circuit breaker
  * @param breakerPause the time for which the circuit breaker stays open
  * @param absentMemory the time for which the absence of an entry is cached; zero disables that
  * @param readAttempts the maximum number of attempts at one read, including the first
@@ -32,7 +31,6 @@ public record S3Config(
         S3Access access,
         ConnectionSettings connection,
         Duration loadDeadline,
-        Duration slowCall,
         Duration breakerPause,
         Duration absentMemory,
         int readAttempts,
@@ -50,9 +48,6 @@ public record S3Config(
     private static final Duration PACK_REQUEST = Duration.ofMinutes(10);
 
     private static final Duration PACK_STALL = Duration.ofSeconds(10);
-
-    /** A slow request does not count against a bucket that transfers packs. */
-    private static final Duration PACK_SLOW = PACK_REQUEST;
 
     /**
      * A thousand nodes that warm at once exceed a bucket's capacity: throttled requests are retried
@@ -89,7 +84,6 @@ public record S3Config(
                 access,
                 connection.with(PACK_REQUEST, stall.compareTo(PACK_STALL) < 0 ? stall : PACK_STALL),
                 PACK_REQUEST.multipliedBy(2),
-                PACK_SLOW,
                 breakerPause,
                 absentMemory,
                 PACK_ATTEMPTS,

@@ -26,7 +26,6 @@ public final class S3ConfigBuilder {
     private Duration requestTimeout = S3Config.DEFAULT_REQUEST_TIMEOUT;
     private Duration stallTimeout = Duration.ofSeconds(3);
     private Duration loadDeadline = S3Config.DEFAULT_LOAD_DEADLINE;
-    private Duration slowCall = Duration.ofSeconds(3);
     private Duration breakerPause = Duration.ofSeconds(30);
     private Duration absentMemory = Duration.ofSeconds(5);
     private Duration refreshInterval = Duration.ofMinutes(1);
@@ -149,14 +148,6 @@ public final class S3ConfigBuilder {
         return this;
     }
 
-    /**
-     * Sets the duration from which a request counts as slow for the circuit breaker; default 3 s.
-     */
-    public S3ConfigBuilder slowCall(Duration slow) {
-        this.slowCall = positive(slow, "slow call");
-        return this;
-    }
-
     /** Sets the time for which the circuit breaker stays open; default 30 s. */
     public S3ConfigBuilder breakerPause(Duration pause) {
         this.breakerPause = positive(pause, "breaker pause");
@@ -224,7 +215,6 @@ public final class S3ConfigBuilder {
                 access,
                 connection,
                 loadDeadline,
-                slowCall,
                 breakerPause,
                 absentMemory,
                 READ_ATTEMPTS,

@@ -27,17 +27,17 @@ import java.util.function.Supplier;
  * Circuit breaker around a bulkhead: admits a request if the breaker permits it and a connection is
  * free.
  *
- * <p>The bulkhead is a fair queue with one permit for each connection. Time in the queue does not
- * count as latency of the bucket. A request that leaves the queue while the breaker is open is
- * rejected: thousands may have queued before it opened.
+ * <p>The bulkhead is a fair queue with one permit for each connection. A request that leaves the
+ * queue while the breaker is open is rejected: thousands may have queued before it opened.
  *
  * <p>The breaker opens if at least half of the last {@value #WINDOW} outcomes, and no fewer than
- * {@value #MINIMUM}, are failures, or at least half are slow. It opens at once if the bucket is
- * silent: two reads ended without a response, and nothing was received for others between them.
- * Five successive requests to a silent bucket would take most of a minute. After a pause it is
- * half-open until {@value #HALF_OPEN_CALLS} requests have ended, without a limit of time: a process
- * with few requests would never make them in time. A read counts as one outcome, that of its last
- * attempt: one unreadable object must not block the others in a process with few requests.
+ * {@value #MINIMUM}, are failures. A slow response is none: what it costs is limited for each
+ * lookup and each process. The breaker opens at once if the bucket is silent: two reads ended
+ * without a response, and nothing was received for others between them. Five successive requests to
+ * a silent bucket would take most of a minute. After a pause it is half-open until
+ * {@value #HALF_OPEN_CALLS} requests have ended, without a limit of time: a process with few
+ * requests would never make them in time. A read counts as one outcome, that of its last attempt:
+ * one unreadable object must not block the others in a process with few requests.
  */
 final class BucketCircuitBreaker {
     private static final int WINDOW = 20;
@@ -67,8 +67,7 @@ final class BucketCircuitBreaker {
                 CircuitBreakerConfig.custom()
                         .slidingWindow(WINDOW, MINIMUM, SlidingWindowType.COUNT_BASED)
                         .failureRateThreshold(THRESHOLD_PERCENT)
-                        .slowCallRateThreshold(THRESHOLD_PERCENT)
-                        .slowCallDurationThreshold(config.slowCall())
+                        .slowCallDurationThreshold(Duration.ofNanos(Long.MAX_VALUE)) // never
                         .waitDurationInOpenState(config.breakerPause())
                         .permittedNumberOfCallsInHalfOpenState(HALF_OPEN_CALLS)
                         .clock(new MonotonicClock(ticker))
@@ -205,8 +204,8 @@ final class BucketCircuitBreaker {
     private StoreFailure suspended() {
         return StoreFailure.of(
                 StoreFailure.Kind.SUSPENDED,
-                location + " failed or was too slow; no requests are sent for " + pauseSeconds
-                        + " s" + (lastFailure.isEmpty() ? "" : ", after: " + lastFailure));
+                location + " failed; no requests are sent for " + pauseSeconds + " s"
+                        + (lastFailure.isEmpty() ? "" : ", after: " + lastFailure));
     }
 
     private StoreFailure busy() {

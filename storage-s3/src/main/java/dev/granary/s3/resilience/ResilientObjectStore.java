@@ -200,7 +200,10 @@ public final class ResilientObjectStore extends RequestPipelineStore {
             return request.failed()
                     .apply(StoreFailure.of(
                             StoreFailure.Kind.TIMEOUT,
-                            "earlier requests took all the time of the lookup" + earlierFailure));
+                            earlierFailure.isEmpty()
+                                    ? "the lookup had no time left for a request"
+                                    : "earlier requests took all the time of the lookup"
+                                            + earlierFailure));
         }
         ReadAttempts attempts = new ReadAttempts(config, ticker, deadline);
         while (true) {

@@ -50,9 +50,7 @@ public record BucketTierStatistics(
         CLOSED,
         /** A few requests test whether the bucket has recovered. */
         HALF_OPEN,
-        /**
-         * The bucket failed or was slow too often; for a while, every lookup is an immediate miss.
-         */
+        /** The bucket failed too often; for a while, every lookup is an immediate miss. */
         OPEN
     }
 }

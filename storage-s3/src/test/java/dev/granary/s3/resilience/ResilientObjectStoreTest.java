@@ -95,24 +95,6 @@ class ResilientObjectStoreTest {
     }
 
     @Test
-    @DisplayName("a bucket that responds too slowly receives no requests either")
-    void slow() {
-        MemoryObjectStore slow = new MemoryObjectStore() {
-            @Override
-            public GetResult get(String key, long limit) {
-                ticker.pass(Duration.ofMillis(3001));
-                return super.get(key, limit);
-            }
-        };
-        ResilientObjectStore store = store(S3Config.builder("bucket"), slow);
-        for (int i = 0; i < 20; i++) {
-            store.get("key", 10);
-        }
-        assertEquals(BucketTierStatistics.Breaker.OPEN, store.statistics().breaker());
-        assertTrue(slow.requests().size() < 10, () -> slow.requests().toString());
-    }
-
-    @Test
     @DisplayName("1,000 threads over four connections: at most four at once, and all are served")
     void bulkhead() throws Exception {
         AtomicInteger running = new AtomicInteger();
