@@ -52,6 +52,8 @@ public sealed interface LoadResult {
          * whose library cannot be loaded.
          */
         TOO_NEW,
+        /** A sound entry without a signature that the place requires. */
+        UNTRUSTED,
         /** Larger than the reader accepts or than the available memory. */
         TOO_LARGE
     }

@@ -12,6 +12,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.StoredEntry;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.cache.support.ClaimStore.Claim;
 import dev.granary.coordinator.TestFleet;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -130,7 +131,7 @@ class GoldenTextsTest {
         run("inspect " + first.hash().hex().substring(0, 12), "--dir", local);
         run("inspect " + second.hash() + " --capacity 0", "--dir", local);
         Path shared = directory.resolve("shared");
-        try (SharedDirectory left = new SharedDirectory(shared, true)) {
+        try (SharedDirectory left = new SharedDirectory(shared, true, TrustPolicy.OFF)) {
             left.claims()
                     .claim(
                             second,

@@ -119,8 +119,8 @@ public final class Granary implements AutoCloseable {
                                     how.whenPublished.published(layer.name(), id, result))));
             machine.inherit(id -> uploads.orElseThrow().addInherited(id));
             this.isFilling = how.isInPacks;
-            this.writeBehind = opened.add(
-                    new WriteBehindQueue(tiers, uploads, counters, how.clock, how.whenPublished));
+            this.writeBehind = opened.add(new WriteBehindQueue(
+                    tiers, uploads, counters, how.clock, config.signer(), how.whenPublished));
             this.engines = config.enabled();
             Optional<MachineClaims> claims = machine.claims()
                     .map(local -> new MachineClaims(

@@ -12,6 +12,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.coordinator.tier.CompileTimes;
 import dev.granary.coordinator.tier.MissAdvice;
 import dev.granary.coordinator.tier.TestTiers;
@@ -109,11 +110,12 @@ class MissAdviceTest {
     @DisplayName("The same for a shared directory; one that is missing is no reason")
     void sharedDirectory() {
         Path shared = directory.resolve("shared");
-        assertEquals(Optional.empty(), advice(new SharedDirectory(shared, true), 3));
-        new SharedDirectory(shared, true).store(entry(TestEntries.OTHER_TARGET));
+        assertEquals(
+                Optional.empty(), advice(new SharedDirectory(shared, true, TrustPolicy.OFF), 3));
+        new SharedDirectory(shared, true, TrustPolicy.OFF).store(entry(TestEntries.OTHER_TARGET));
         assertEquals(
                 Optional.of(BEGIN + "driver 1.2.4; this machine has 1.2.3."),
-                advice(new SharedDirectory(shared, false), 3));
+                advice(new SharedDirectory(shared, false, TrustPolicy.OFF), 3));
     }
 
     @Test

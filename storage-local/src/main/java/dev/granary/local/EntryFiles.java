@@ -12,6 +12,7 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
 import dev.granary.cache.format.EntryFormat.WriteAttemptId;
+import dev.granary.cache.format.TrustPolicy;
 
 import org.jspecify.annotations.Nullable;
 
@@ -564,14 +565,15 @@ public final class EntryFiles implements EntryCatalog {
     }
 
     /**
-     * Returns whether a lookup removes what it found. Another version may read an entry, or a
-     * process with more memory.
+     * Returns whether a lookup removes what it found. Another version may read an entry, a process
+     * with more memory, or one that trusts others.
      */
     static boolean isRemovable(LoadResult found) {
         return found instanceof LoadResult.Damaged bad
                 && bad.damage() != DamageKind.TOO_NEW
                 && bad.damage() != DamageKind.TOO_OLD
-                && bad.damage() != DamageKind.TOO_LARGE;
+                && bad.damage() != DamageKind.TOO_LARGE
+                && bad.damage() != DamageKind.UNTRUSTED;
     }
 
     /**
@@ -609,6 +611,13 @@ public final class EntryFiles implements EntryCatalog {
                 return isSame(read(aside, memory, decoder), entry);
             }
         });
+    }
+
+    /** Returns whether a file has the content of an entry, and a signature as good as its. */
+    static boolean isInPlace(Found found, Entry entry, TrustPolicy trust) {
+        return isSame(found, entry)
+                && found.result() instanceof LoadResult.Hit(Entry there)
+                && !trust.prefers(entry, there);
     }
 
     /** Returns whether a file has the content of an entry. */

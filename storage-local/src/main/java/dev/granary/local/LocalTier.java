@@ -22,6 +22,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
@@ -117,8 +118,9 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         }
     }
 
-    private static EntryFiles.Decoder decoder(Id id) {
-        return stored -> EntryFormat.decode(stored, id, VerificationLevel.CHECKSUMS);
+    private EntryFiles.Decoder decoder(Id id) {
+        return stored ->
+                config.trust().check(EntryFormat.decode(stored, id, VerificationLevel.CHECKSUMS));
     }
 
     private void removeDamaged(Path file, Id id) {
@@ -153,6 +155,10 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     @Override
     public StoreResult store(Entry entry) {
         requireOpen();
+        Optional<StoreResult> refusal = config.trust().refusal(entry);
+        if (refusal.isPresent()) {
+            return refusal.get();
+        }
         long limit = Math.min(sweeper.capacity(), EntryFormat.MAX_BYTES);
         long least = entry.binaries().byteSize() + entry.id().length();
         if (least > limit) {
@@ -162,7 +168,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         try {
             try (Arena memory = Arena.ofConfined()) {
                 EntryFiles.Found present = present(file, memory, entry.id());
-                if (EntryFiles.isSame(present, entry)) {
+                if (EntryFiles.isInPlace(present, entry, config.trust())) {
                     recordUse(file, present.lastUse());
                     return StoreResult.DUPLICATE;
                 }
@@ -215,13 +221,13 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     @Override
     public LoadResult read(Listed listed) {
         requireOpen();
-        return files.read(listed);
+        return config.trust().check(files.read(listed));
     }
 
     @Override
     public LoadResult read(Listed listed, Arena memory) {
         requireOpen();
-        return files.read(listed, memory);
+        return config.trust().check(files.read(listed, memory));
     }
 
     /**

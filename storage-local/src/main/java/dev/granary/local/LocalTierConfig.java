@@ -1,6 +1,7 @@
 package dev.granary.local;
 
 import dev.granary.cache.EvictionPolicy;
+import dev.granary.cache.format.TrustPolicy;
 
 import java.nio.file.Path;
 import java.time.InstantSource;
@@ -13,6 +14,7 @@ import java.util.concurrent.Executor;
  * @param directory the directory of the entries, absolute
  * @param capacityBytes maximum number of bytes of entries in the directory
  * @param policy order in which entries are evicted
+ * @param trust which signatures of entries count
  * @param clock clock for times of storing and last use
  * @param background executor of sweeps
  */
@@ -20,6 +22,7 @@ public record LocalTierConfig(
         Path directory,
         long capacityBytes,
         EvictionPolicy policy,
+        TrustPolicy trust,
         InstantSource clock,
         Executor background) {
     /**
@@ -64,6 +67,7 @@ public record LocalTierConfig(
         private final Path directory;
         private long capacityBytes = DEFAULT_CAPACITY_BYTES;
         private EvictionPolicy policy = EvictionPolicy.LRU;
+        private TrustPolicy trust = TrustPolicy.OFF;
         private InstantSource clock = InstantSource.system();
         private Executor background = Builder::startDaemon;
 
@@ -83,6 +87,12 @@ public record LocalTierConfig(
         /** Sets the order of eviction. Default {@link EvictionPolicy#LRU}. */
         public Builder policy(EvictionPolicy policy) {
             this.policy = policy;
+            return this;
+        }
+
+        /** Sets which signatures of entries count. Default {@link TrustPolicy#OFF}. */
+        public Builder trust(TrustPolicy trust) {
+            this.trust = trust;
             return this;
         }
 
@@ -108,7 +118,7 @@ public record LocalTierConfig(
          * @throws IllegalArgumentException if the capacity is negative
          */
         public LocalTierConfig build() {
-            return new LocalTierConfig(directory, capacityBytes, policy, clock, background);
+            return new LocalTierConfig(directory, capacityBytes, policy, trust, clock, background);
         }
 
         private static void startDaemon(Runnable task) {

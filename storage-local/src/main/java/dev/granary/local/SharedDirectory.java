@@ -8,6 +8,7 @@ import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.cache.support.CheckResult;
 import dev.granary.cache.support.CheckResult.Problem;
 import dev.granary.cache.support.CheckResult.Sound;
@@ -44,6 +45,7 @@ public final class SharedDirectory implements PersistentCache, SharedStore {
 
     private final Path directory;
     private final boolean isWritable;
+    private final TrustPolicy trust;
     private final EntryFiles files;
     private volatile boolean isClosed;
 
@@ -51,8 +53,10 @@ public final class SharedDirectory implements PersistentCache, SharedStore {
      * Creates the cache; neither reads nor creates the directory.
      *
      * @param isWritable false to change nothing there, not even remove damaged entries
+     * @param trust which signatures of entries count
      */
-    public SharedDirectory(Path directory, boolean isWritable) {
+    public SharedDirectory(Path directory, boolean isWritable, TrustPolicy trust) {
+        this.trust = trust;
         this.directory = directory.toAbsolutePath().normalize();
         this.isWritable = isWritable;
         this.files = EntryFiles.shared(directory);
@@ -90,8 +94,9 @@ public final class SharedDirectory implements PersistentCache, SharedStore {
         }
     }
 
-    private static EntryFiles.Decoder decoder(Id id) {
-        return stored -> EntryFormat.decode(stored, id, VerificationLevel.CONTENT_HASH);
+    private EntryFiles.Decoder decoder(Id id) {
+        return stored ->
+                trust.check(EntryFormat.decode(stored, id, VerificationLevel.CONTENT_HASH));
     }
 
     /** Stores an entry. One with the same id and other content is replaced as a whole. */
@@ -102,13 +107,14 @@ public final class SharedDirectory implements PersistentCache, SharedStore {
             return new StoreResult.Refused(
                     StoreResult.Scope.STORE, directory + " is configured as read-only");
         }
-        return has(entry) ? StoreResult.DUPLICATE : files.store(entry);
+        return trust.refusal(entry)
+                .orElseGet(() -> has(entry) ? StoreResult.DUPLICATE : files.store(entry));
     }
 
     private boolean has(Entry entry) {
         try (Arena memory = Arena.ofConfined()) {
-            return EntryFiles.isSame(
-                    files.read(files.file(entry.id()), memory, decoder(entry.id())), entry);
+            return EntryFiles.isInPlace(
+                    files.read(files.file(entry.id()), memory, decoder(entry.id())), entry, trust);
         } catch (IOException e) {
             return false; // perhaps it can be replaced
         }

@@ -12,6 +12,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.contract.ClaimStoreContract;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.cache.support.ClaimStore;
 import dev.granary.cache.support.ClaimStore.Claim;
 import dev.granary.cache.support.ClaimStore.Result;
@@ -46,7 +47,7 @@ final class SharedClaimsTest extends ClaimStoreContract {
 
     @Override
     protected PersistentCache openCache() {
-        return new SharedDirectory(temporary.resolve("some/cache"), true);
+        return new SharedDirectory(temporary.resolve("some/cache"), true, TrustPolicy.OFF);
     }
 
     @Override

@@ -2,6 +2,7 @@ package dev.granary.local;
 
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.contract.PersistentCacheContract;
+import dev.granary.cache.format.TrustPolicy;
 
 import org.junit.jupiter.api.io.TempDir;
 
@@ -14,6 +15,6 @@ final class SharedDirectoryContractTest extends PersistentCacheContract {
 
     @Override
     protected PersistentCache openCache() {
-        return new SharedDirectory(temporary.resolve("some/cache"), true);
+        return new SharedDirectory(temporary.resolve("some/cache"), true, TrustPolicy.OFF);
     }
 }

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.testing.ChildJvm;
 import dev.granary.testing.InteractiveProcess;
 
@@ -26,7 +27,8 @@ final class SharedDirectoryProcess {
      * {@code storing PREFIX SIZE} announces each store and does not end.
      */
     public static void main(String[] arguments) throws Exception {
-        try (SharedDirectory shared = new SharedDirectory(Path.of(arguments[0]), true);
+        try (SharedDirectory shared =
+                        new SharedDirectory(Path.of(arguments[0]), true, TrustPolicy.OFF);
                 BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8))) {
             for (String line = in.readLine(); line != null; line = in.readLine()) {
                 String[] words = line.split(" ");

@@ -13,6 +13,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.StoredEntry;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.cache.support.CheckResult;
 import dev.granary.testing.InteractiveProcess;
 import dev.granary.testing.SystemTool;
@@ -44,11 +45,11 @@ class SharedDirectoryTest {
 
     SharedDirectoryTest(@TempDir Path temporary) {
         this.directory = temporary.resolve("new/shared");
-        this.shared = new SharedDirectory(directory, true);
+        this.shared = new SharedDirectory(directory, true, TrustPolicy.OFF);
     }
 
     private SharedDirectory seed() {
-        return new SharedDirectory(directory, false);
+        return new SharedDirectory(directory, false, TrustPolicy.OFF);
     }
 
     private StoredEntry only() throws IOException {

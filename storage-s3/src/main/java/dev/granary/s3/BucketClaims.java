@@ -4,6 +4,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.cache.support.ClaimStore;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.probe.ConditionalWriteSupport;
@@ -19,19 +20,23 @@ import java.util.function.Supplier;
 final class BucketClaims implements ClaimStore {
     private final BucketLayout layout;
     private final ObjectStore store;
+    private final TrustPolicy trust;
     private final Supplier<Optional<ConditionalWriteSupport>> conditions;
 
     /**
      * Creates the claims.
      *
+     * @param trust which signatures of entries count
      * @param conditions what is known about conditional writes, without a request
      */
     BucketClaims(
             BucketLayout layout,
             ObjectStore store,
+            TrustPolicy trust,
             Supplier<Optional<ConditionalWriteSupport>> conditions) {
         this.layout = layout;
         this.store = store;
+        this.trust = trust;
         this.conditions = conditions;
     }
 
@@ -57,7 +62,7 @@ final class BucketClaims implements ClaimStore {
     @Override
     public LoadResult poll(Id id) {
         return store.get(layout.entry(id), EntryFormat.MAX_BYTES) instanceof GetResult.Found found
-                ? EntryFormat.decode(found.bytes(), id, VerificationLevel.CONTENT_HASH)
+                ? trust.check(EntryFormat.decode(found.bytes(), id, VerificationLevel.CONTENT_HASH))
                 : LoadResult.ABSENT; // or not known to be there
     }
 

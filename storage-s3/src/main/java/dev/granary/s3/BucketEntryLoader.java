@@ -7,6 +7,7 @@ import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.cache.support.Lazy;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.pack.PackReader;
@@ -19,16 +20,20 @@ import java.util.function.Function;
 /** Loader of entries from a bucket: from its packs, then as unpacked entries. Thread-safe. */
 final class BucketEntryLoader {
     private final BucketLayout layout;
+    private final TrustPolicy trust;
     private final boolean hasPacks;
     private final Lazy<PackReader> packs;
 
     /**
      * Creates a loader.
      *
+     * @param trust which signatures of entries count
      * @param hasPacks false if only unpacked entries are read
      */
-    BucketEntryLoader(BucketLayout layout, boolean hasPacks, Lazy<PackReader> packs) {
+    BucketEntryLoader(
+            BucketLayout layout, TrustPolicy trust, boolean hasPacks, Lazy<PackReader> packs) {
         this.layout = layout;
+        this.trust = trust;
         this.hasPacks = hasPacks;
         this.packs = packs;
     }
@@ -61,8 +66,10 @@ final class BucketEntryLoader {
     private LoadResult load(
             String namespace,
             Sha256 hash,
-            Function<MemorySegment, LoadResult> decoder,
+            Function<MemorySegment, LoadResult> verifier,
             ObjectStore store) {
+        // in a pack as well: the unpacked entry may be a better one
+        Function<MemorySegment, LoadResult> decoder = verifier.andThen(trust::check);
         return hasPacks
                 ? packs.get()
                         .load(

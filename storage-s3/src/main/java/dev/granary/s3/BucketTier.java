@@ -111,9 +111,10 @@ public final class BucketTier implements PersistentCache, EntryCatalog, SharedSt
                 packSettings,
                 config.refreshInterval(),
                 config.loadDeadline().minus(config.connection().requestTimeout())));
-        this.loader = new BucketEntryLoader(layout, !config.refreshInterval().isZero(), packs);
+        this.loader = new BucketEntryLoader(
+                layout, config.trust(), !config.refreshInterval().isZero(), packs);
         this.absent = new ExpiringSet<>(ABSENT_CAPACITY, config.absentMemory(), ticker);
-        this.publisher = new EntryPublisher(store, ticker, random);
+        this.publisher = new EntryPublisher(store, config.trust(), ticker, random);
     }
 
     /** Opens the tier. Sends no request and loads no client library before the first use. */
@@ -193,7 +194,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog, SharedSt
         requireOpen();
         boolean hasPacks = !config.refreshInterval().isZero();
         BucketEntryLoader uncached = new BucketEntryLoader(
-                layout, hasPacks, new Lazy<>(() -> packs.get().uncached()));
+                layout, config.trust(), hasPacks, new Lazy<>(() -> packs.get().uncached()));
         return id -> uncached.load(id, store.withinDeadline());
     }
 
@@ -214,6 +215,11 @@ public final class BucketTier implements PersistentCache, EntryCatalog, SharedSt
                         + " entries stay unpacked there");
     }
 
+    /** Returns the refusal of an entry that readers with the policy of this tier would not use. */
+    public Optional<StoreResult> refusal(Entry entry) {
+        return config.trust().refusal(entry);
+    }
+
     /**
      * Returns true if the server is known to honour the condition of a deletion. Sends nothing; for
      * callers of {@link #packObstacle}.
@@ -229,7 +235,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog, SharedSt
      */
     @Override
     public ClaimStore claims() {
-        return new BucketClaims(layout, store, capabilities::peek);
+        return new BucketClaims(layout, store, config.trust(), capabilities::peek);
     }
 
     @Override

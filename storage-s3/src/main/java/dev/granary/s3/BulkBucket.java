@@ -2,6 +2,7 @@ package dev.granary.s3;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.layout.BucketLayout;
@@ -30,6 +31,7 @@ import java.util.random.RandomGenerator;
 public final class BulkBucket implements AutoCloseable {
     private final PackReader.Settings settings;
     private final ResilientObjectStore store;
+    private final TrustPolicy trust;
 
     /** Opens the bucket; {@code transport} opens the transport that counts what it receives. */
     BulkBucket(
@@ -38,6 +40,7 @@ public final class BulkBucket implements AutoCloseable {
             Ticker ticker,
             RandomGenerator random) {
         this.store = new ResilientObjectStore(transport, config.forPacks(), ticker);
+        this.trust = config.trust();
         this.settings = new PackReader.Settings(
                 new BucketLayout(config.location()), config.packIndexCache(), random, ticker);
     }
@@ -53,7 +56,7 @@ public final class BulkBucket implements AutoCloseable {
 
     /** Returns a reader that fills a node from the packs of the target with this namespace. */
     public BulkEntryReader bulkReader(String namespace) {
-        return new BulkEntryReader(register(namespace), settings.indexCache(namespace));
+        return new BulkEntryReader(register(namespace), settings.indexCache(namespace), trust);
     }
 
     /**

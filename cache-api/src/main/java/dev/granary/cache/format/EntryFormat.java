@@ -67,9 +67,7 @@ public final class EntryFormat {
      */
     public static List<MemorySegment> encodeParts(
             Entry entry, Compression compression, WriteAttemptId putId) {
-        UnhashedSections unhashed = entry.metadataSource() instanceof UnhashedSections stored
-                ? stored
-                : UnhashedSections.unsigned(entry.metadata());
+        UnhashedSections unhashed = unhashed(entry);
         requireFits(entry, unhashed);
         List<EntrySection.Encoded> sections = new ArrayList<>();
         sections.add(EntrySection.encode(
@@ -91,14 +89,33 @@ public final class EntryFormat {
         parts.addAll(stored.subList(FIRST_BINARY, sections.size()));
         new EntryHeader(
                         length(parts),
-                        // clamped: the clock that measured it may have been changed
-                        Math.max(0, TimeUnit.NANOSECONDS.convert(entry.compileTime())),
+                        compileNanos(entry),
                         putId,
                         entry.contentHash(),
                         sections.stream().map(EntrySection.Encoded::row).toList())
                 .writeTo(first);
         small.forEach(section -> first.put(section.asByteBuffer()));
         return parts;
+    }
+
+    /** Returns the compile time as stored; clamped, since its clock may have been changed. */
+    static long compileNanos(Entry entry) {
+        return Math.max(0, TimeUnit.NANOSECONDS.convert(entry.compileTime()));
+    }
+
+    static UnhashedSections unhashed(Entry entry) {
+        return entry.metadataSource() instanceof UnhashedSections stored
+                ? stored
+                : UnhashedSections.unsigned(entry.metadata());
+    }
+
+    static Entry signed(Entry entry, EntrySignature signature) {
+        return Entry.ofStored(
+                entry.id(),
+                entry.binaries(),
+                entry.compileTime(),
+                entry.contentHash(),
+                new UnhashedSections(unhashed(entry).metadata(), signature.encoded()));
     }
 
     private static long length(List<MemorySegment> parts) {
@@ -214,7 +231,7 @@ public final class EntryFormat {
      * The sections that the content hash does not cover. An entry that is encoded again keeps their
      * stored bytes; metadata is decoded on access.
      */
-    private record UnhashedSections(MemorySegment metadata, MemorySegment signature)
+    record UnhashedSections(MemorySegment metadata, MemorySegment signature)
             implements Supplier<Optional<EntryMetadata>> {
         static UnhashedSections unsigned(Optional<EntryMetadata> metadata) {
             byte[] encoded = metadata.map(MetadataCodec::encode).orElseGet(() -> new byte[0]);

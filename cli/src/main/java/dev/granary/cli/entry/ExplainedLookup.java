@@ -105,6 +105,7 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
             case HIT -> "hit: " + Units.bytes(load.bytes()) + ", key and checksums right";
             case ABSENT -> "absent";
             case DAMAGED -> "damaged, a miss: " + cause;
+            case UNTRUSTED -> "untrusted, a miss: " + cause;
             case UNAVAILABLE -> "unavailable, a miss: " + cause;
             case SKIPPED -> cause;
         };

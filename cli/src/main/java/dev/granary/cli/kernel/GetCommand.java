@@ -127,6 +127,11 @@ public final class GetCommand extends KernelsCommand {
     }
 
     private static Optional<String> suspicion(LayerStatistics layer) {
+        long untrusted = layer.count(Counter.LAYER_UNTRUSTED);
+        if (untrusted > 0 && layer.count(Counter.LAYER_HITS) == 0) {
+            return Optional.of(Units.plural(untrusted, "lookup")
+                    + " found an entry without a trusted signature, and none one with it");
+        }
         long damaged = layer.count(Counter.LAYER_DAMAGED);
         return damaged > 0 && layer.count(Counter.LAYER_HITS) == 0
                 ? Optional.of(Units.plural(damaged, "lookup")

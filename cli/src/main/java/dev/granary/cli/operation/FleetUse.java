@@ -34,6 +34,8 @@ final class FleetUse {
             Counter.COMPILED_AGAIN,
             Counter.LOCAL_DAMAGED,
             Counter.LAYER_DAMAGED,
+            Counter.LOCAL_UNTRUSTED,
+            Counter.LAYER_UNTRUSTED,
             Counter.LAYER_UNAVAILABLE,
             Counter.LAYER_SKIPPED,
             Counter.RESTORES_REFUSED,

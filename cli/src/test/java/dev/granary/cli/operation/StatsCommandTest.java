@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
 
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.cache.support.ClaimStore.Claim;
 import dev.granary.cli.Cli;
 import dev.granary.coordinator.FakeBucket;
@@ -168,7 +169,7 @@ class StatsCommandTest {
     void claims() throws Exception {
         Path shared = node.directory.resolveSibling("shared");
         FakeDescriptor kernel = FakeDescriptor.of("a");
-        try (SharedDirectory left = new SharedDirectory(shared, true);
+        try (SharedDirectory left = new SharedDirectory(shared, true, TrustPolicy.OFF);
                 Granary granary = Granary.open(node.config()
                         .bucket("file://" + shared)
                         .bucketWait(TestNode.LONG)

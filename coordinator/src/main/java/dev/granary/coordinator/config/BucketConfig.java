@@ -1,5 +1,6 @@
 package dev.granary.coordinator.config;
 
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Location;
@@ -18,6 +19,9 @@ public sealed interface BucketConfig {
     /** Returns the name of this layer among all layers. */
     String name();
 
+    /** Returns which signatures of its entries count. */
+    TrustPolicy trust();
+
     /** Returns true if entries may be published there. */
     boolean isWritable();
 
@@ -30,6 +34,7 @@ public sealed interface BucketConfig {
      * @param region its region; empty: the result of the AWS SDK's usual chain
      * @param client the client library
      * @param credentials the source of its credentials; empty: the AWS SDK's usual chain
+     * @param trust which signatures of entries count
      */
     record S3(
             S3Location location,
@@ -37,7 +42,8 @@ public sealed interface BucketConfig {
             Optional<URI> endpoint,
             Optional<String> region,
             S3ClientLibrary client,
-            Optional<Supplier<BucketCredentials>> credentials)
+            Optional<Supplier<BucketCredentials>> credentials,
+            TrustPolicy trust)
             implements BucketConfig {
         @Override
         public String address() {
@@ -72,8 +78,9 @@ public sealed interface BucketConfig {
      *
      * @param path the absolute path
      * @param isWritable whether entries are published there
+     * @param trust which signatures of entries count
      */
-    record Directory(Path path, boolean isWritable) implements BucketConfig {
+    record Directory(Path path, boolean isWritable, TrustPolicy trust) implements BucketConfig {
         /** The start of its address. */
         static final String SCHEME = "file:";
 

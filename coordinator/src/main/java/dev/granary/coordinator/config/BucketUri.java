@@ -1,5 +1,7 @@
 package dev.granary.coordinator.config;
 
+import dev.granary.cache.format.EntrySignature;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Location;
@@ -10,6 +12,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
@@ -22,10 +25,15 @@ import java.util.regex.Pattern;
  */
 record BucketUri(String text) {
     private static final String OPTIONS =
-            "options such as ?access=read&endpoint=URL&region=NAME&client=minio, each once";
+            "options such as ?access=read&endpoint=URL&region=NAME&client=minio&trust=require, each"
+                    + " once";
     private static final String DIRECTORY_OPTION =
-            "access=read or access=read-write as the only option of a file: address";
-    private static final Pattern SEPARATOR = Pattern.compile("[\\s,]+");
+            "access=read or access=read-write, and trust=require, as the only options of a file:"
+                    + " address";
+    /** A comma before the name of a key, without a scheme, is a part of {@code trust=}. */
+    private static final Pattern SEPARATOR =
+            Pattern.compile("(?:\\s|,(?!" + EntrySignature.NAME + "(?:[,&\\s]|$)))+");
+
     private static final Pattern NAME = Pattern.compile("[a-z][a-z-]{0,31}");
     private static final Pattern REGION = Pattern.compile("[a-z0-9][a-z0-9-]{0,62}");
 
@@ -39,19 +47,25 @@ record BucketUri(String text) {
                 SEPARATOR.splitAsStream(text).map(BucketUri::new).toList();
         layers.forEach(
                 layer -> // to check it
-                layer.with(Optional.empty(), S3ClientLibrary.AWS, Optional.empty()));
+                layer.with(
+                                Optional.empty(),
+                                S3ClientLibrary.AWS,
+                                Optional.empty(),
+                                (_, _) -> TrustPolicy.OFF));
         return layers;
     }
 
     /**
      * Returns the configuration of this layer, with defaults for omitted options.
      *
+     * @param policies returns the policy of a place by its rule
      * @throws IllegalArgumentException if the address or an option is wrong
      */
     BucketConfig with(
             Optional<URI> defaultEndpoint,
             S3ClientLibrary defaultClient,
-            Optional<Supplier<BucketCredentials>> credentials) {
+            Optional<Supplier<BucketCredentials>> credentials,
+            BiFunction<String, TrustRule, TrustPolicy> policies) {
         int mark = text.indexOf('?');
         String address = mark < 0 ? text : text.substring(0, mark);
         boolean isDirectory = address.startsWith(BucketConfig.Directory.SCHEME);
@@ -59,6 +73,7 @@ record BucketUri(String text) {
         Optional<URI> endpoint = defaultEndpoint;
         Optional<String> region = Optional.empty();
         S3ClientLibrary client = defaultClient;
+        TrustRule trust = TrustRule.OFF;
         Set<String> seen = new HashSet<>();
         for (String option : mark < 0 ? new String[0] : text.substring(mark + 1).split("&", -1)) {
             int sign = option.indexOf('=');
@@ -69,7 +84,7 @@ record BucketUri(String text) {
             if (sign < 0 || !seen.add(name)) {
                 throw new Setting.WrongPart(shown, OPTIONS);
             }
-            if (isDirectory && !name.equals("access")) {
+            if (isDirectory && !name.equals("access") && !name.equals("trust")) {
                 throw new Setting.WrongPart(shown, DIRECTORY_OPTION);
             }
             switch (name) {
@@ -81,6 +96,7 @@ record BucketUri(String text) {
                 }
                 case "endpoint" -> endpoint = Optional.of(part(Setting.ENDPOINT, shown, value));
                 case "client" -> client = part(Setting.CLIENT, shown, value);
+                case "trust" -> trust = part(Setting.TRUST, shown, value);
                 case "region" -> {
                     if (!REGION.matcher(value).matches()) {
                         throw new Setting.WrongPart(
@@ -91,11 +107,20 @@ record BucketUri(String text) {
                 default -> throw new Setting.WrongPart(shown, OPTIONS);
             }
         }
+        TrustPolicy policy = policies.apply(address, trust);
         return isDirectory
                 ? new BucketConfig.Directory(
-                        Path.of(URI.create(address)).normalize(), access == S3Access.READ_WRITE)
+                        Path.of(URI.create(address)).normalize(),
+                        access == S3Access.READ_WRITE,
+                        policy)
                 : new BucketConfig.S3(
-                        S3Location.parse(address), access, endpoint, region, client, credentials);
+                        S3Location.parse(address),
+                        access,
+                        endpoint,
+                        region,
+                        client,
+                        credentials,
+                        policy);
     }
 
     private static <T> T part(Setting<T> setting, String option, String value) {

@@ -1,6 +1,8 @@
 package dev.granary.coordinator.config;
 
 import dev.granary.cache.constant.ConstantLimits;
+import dev.granary.cache.format.EntrySigner;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.toml.NearestName;
 import dev.granary.coordinator.toml.SafeText;
@@ -17,6 +19,7 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.security.PublicKey;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -32,12 +35,13 @@ final class ConfigSources {
     // the name under which users know the messages
     private static final Logger LOG = LoggerFactory.getLogger(GranaryConfig.class);
     private static final String FILE_VARIABLE = "GRANARY_CONFIG";
+    private static final String SIGNING_KEY = "GRANARY_SIGNING_KEY";
     private static final String PREFIX = "GRANARY_";
     private static final String TEST_PREFIX = "GRANARY_TEST_";
 
     /** Variables that are no settings: the configuration file, and those of the launcher. */
     private static final List<String> OTHER_VARIABLES =
-            List.of(FILE_VARIABLE, "GRANARY_JAVA_OPTIONS", "GRANARY_SERVER_CLASSPATH");
+            List.of(FILE_VARIABLE, SIGNING_KEY, "GRANARY_JAVA_OPTIONS", "GRANARY_SERVER_CLASSPATH");
 
     /**
      * The unexpected token in a message of the parser, which may be an unquoted secret; the message
@@ -133,8 +137,10 @@ final class ConfigSources {
         S3ClientLibrary client = find(Setting.CLIENT).orElse(S3ClientLibrary.AWS);
         List<BucketConfig> layers = new ArrayList<>();
         Set<String> names = new HashSet<>();
+        Map<String, Optional<PublicKey>> keys = trustedKeys();
         for (BucketUri each : find(Setting.BUCKET).orElse(List.of())) {
-            BucketConfig layer = each.with(endpoint, client, credentials);
+            BucketConfig layer = checked(() -> each.with(
+                    endpoint, client, credentials, (place, rule) -> rule.policy(place, keys)));
             if (!names.add(layer.name())) {
                 throw new ConfigException("The bucket " + layer.name()
                         + " is named twice; name each once, in lookup order.");
@@ -142,6 +148,57 @@ final class ConfigSources {
             layers.add(layer);
         }
         return layers;
+    }
+
+    /**
+     * Returns the policy of the local tier.
+     *
+     * @param signer signs what this process compiles
+     */
+    TrustPolicy localTrust(Path directory, Optional<EntrySigner> signer) throws ConfigException {
+        TrustRule rule = find(Setting.TRUST).orElse(TrustRule.OFF);
+        Map<String, Optional<PublicKey>> keys = trustedKeys();
+        TrustPolicy policy = checked(() -> rule.policy(directory.toString(), keys));
+        if (policy.mode() == TrustPolicy.Mode.REQUIRE
+                && !signer.filter(each -> policy.knows(each.name())).isPresent()) {
+            throw new ConfigException(Setting.TRUST.environment() + "=require needs "
+                    + SIGNING_KEY + " with the private key of one of the trusted keys that count:"
+                    + " else nothing that this machine compiles is ever used again.");
+        }
+        return policy;
+    }
+
+    /** Returns the signer of the environment. A private key has no place in a file of settings. */
+    Optional<EntrySigner> signer() throws ConfigException {
+        String key = environment.getOrDefault(SIGNING_KEY, "");
+        return key.isBlank()
+                ? Optional.empty()
+                : Optional.of(KeyTexts.signer(key, "The environment variable " + SIGNING_KEY));
+    }
+
+    private Map<String, Optional<PublicKey>> trustedKeys() throws ConfigException {
+        Optional<String> configured = find(Setting.TRUSTED_KEYS);
+        if (configured.isPresent()) {
+            return KeyTexts.trusted(configured.get(), "The setting trusted-keys");
+        }
+        Optional<Path> file = trustedKeysFile(environment);
+        return file.filter(Files::exists).isPresent()
+                ? KeyTexts.trusted(file.get().toString(), "The list of trusted keys")
+                : Map.of();
+    }
+
+    /** Returns the usual file of trusted keys; empty if the user has no home. */
+    static Optional<Path> trustedKeysFile(Map<String, String> environment) throws ConfigException {
+        return homeOf(environment, "XDG_CONFIG_HOME", ".config")
+                .map(home -> home.resolve("granary").resolve("trusted-keys"));
+    }
+
+    private static <T> T checked(Supplier<T> value) throws ConfigException {
+        try {
+            return value.get();
+        } catch (IllegalArgumentException e) {
+            throw new ConfigException(String.valueOf(e.getMessage()));
+        }
     }
 
     /**

@@ -5,6 +5,8 @@ import dev.granary.cache.Engine;
 import dev.granary.cache.EvictionPolicy;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.EngineKind;
+import dev.granary.cache.format.EntrySigner;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.coordinator.toml.NearestName;
 import dev.granary.gpu.KernelEngine;
 
@@ -39,6 +41,8 @@ import java.util.stream.Stream;
  *     engine
  * @param recording the manifest to which the kernels of this process are recorded; empty: none
  * @param enabled the engines whose primitives are cached beyond memory
+ * @param localTrust which signatures of entries in the directory count
+ * @param signer signs what this process compiles; empty: entries stay unsigned
  */
 public record GranaryConfig(
         List<BucketConfig> buckets,
@@ -51,7 +55,9 @@ public record GranaryConfig(
         Duration flushLimit,
         ConstantLimits constantLimits,
         Optional<Path> recording,
-        EnabledEngines enabled) {
+        EnabledEngines enabled,
+        TrustPolicy localTrust,
+        Optional<EntrySigner> signer) {
     /** The version of this library, such as {@code 0.1.0}; part of the metadata and of no id. */
     public static final String VERSION = "0.1.0";
 
@@ -100,7 +106,9 @@ public record GranaryConfig(
                 flushLimit,
                 constantLimits,
                 recording,
-                enabled);
+                enabled,
+                localTrust,
+                signer);
     }
 
     /**

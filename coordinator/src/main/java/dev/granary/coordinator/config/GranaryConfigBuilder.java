@@ -4,6 +4,7 @@ import dev.granary.cache.EvictionPolicy;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.EngineKind;
+import dev.granary.cache.format.EntrySigner;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
 import dev.granary.local.LocalTierConfig;
@@ -29,6 +30,7 @@ public final class GranaryConfigBuilder {
     private Duration flushLimit = GranaryConfig.DEFAULT_FLUSH_LIMIT;
     private ConstantLimits constantLimits = ConstantLimits.NONE;
     private Optional<Supplier<BucketCredentials>> credentials = Optional.empty();
+    private Optional<EntrySigner> key = Optional.empty();
     private boolean isOffline;
 
     GranaryConfigBuilder(Map<String, String> environment) {
@@ -184,6 +186,38 @@ public final class GranaryConfigBuilder {
     }
 
     /**
+     * Sets which signatures of entries in the local directory count: {@code off} (the default),
+     * {@code warn} or {@code require}, which may name keys, such as {@code require:ci-2026}. Layers
+     * have their own, as the option {@code trust} of their address.
+     */
+    public GranaryConfigBuilder trust(String rule) throws ConfigException {
+        return set(Setting.TRUST, Setting.TRUST.parse(rule, "The trust"));
+    }
+
+    /**
+     * Sets the public keys whose signatures may count, or the path of a file of them; default: the
+     * file {@code granary/trusted-keys} beside the configuration file, if it exists.
+     */
+    public GranaryConfigBuilder trustedKeys(String keys) {
+        return set(Setting.TRUSTED_KEYS, keys);
+    }
+
+    /**
+     * Signs what this process compiles with a private key; default: none.
+     *
+     * @param text the text of the key, or the path of its file, which others may not read
+     */
+    public GranaryConfigBuilder signingKey(String text) throws ConfigException {
+        key = Optional.of(KeyTexts.signer(text, "The signing key"));
+        return this;
+    }
+
+    /** Returns the usual file of trusted keys; empty if the user has no home. */
+    public Optional<Path> trustedKeysFile() throws ConfigException {
+        return ConfigSources.trustedKeysFile(environment);
+    }
+
+    /**
      * Sets the longest wait of {@code close} for uploads; default: 5 seconds.
      *
      * @throws ConfigException if negative, or longer than a year
@@ -201,6 +235,7 @@ public final class GranaryConfigBuilder {
     public GranaryConfig build() throws ConfigException {
         ConfigSources sources = new ConfigSources(inCode, environment);
         Path directory = sources.directory();
+        Optional<EntrySigner> signer = key.isPresent() ? key : sources.signer();
         long capacity =
                 sources.find(Setting.CAPACITY).orElse(LocalTierConfig.DEFAULT_CAPACITY_BYTES);
         return new GranaryConfig(
@@ -215,7 +250,9 @@ public final class GranaryConfigBuilder {
                 flushLimit,
                 constantLimits.orElse(sources.constantLimits()),
                 sources.find(Setting.RECORDING),
-                sources.find(Setting.ENABLED).orElse(EnabledEngines.ALL));
+                sources.find(Setting.ENABLED).orElse(EnabledEngines.ALL),
+                sources.localTrust(directory, signer),
+                signer);
     }
 
     private <T> GranaryConfigBuilder set(Setting<T> setting, T value) {

@@ -59,6 +59,13 @@ record Setting<T>(
             TEXT,
             "aws or minio",
             text -> constant(S3ClientLibrary.class, text));
+    static final Setting<TrustRule> TRUST =
+            new Setting<>("trust", TEXT, TrustRule.FORM, TrustRule::parse);
+    static final Setting<String> TRUSTED_KEYS = new Setting<>(
+            "trusted-keys",
+            TEXT_OR_LIST,
+            "public keys such as ci-2026:MCowBQYDK2VwAyEA..., or a file of them",
+            Function.identity());
     static final Setting<Path> DIRECTORY = new Setting<>(
             "dir", TEXT, "a directory without ~, which only a shell expands", Setting::path);
     static final Setting<Long> CAPACITY = new Setting<>(
@@ -103,6 +110,8 @@ record Setting<T>(
             DIRECTORY,
             CAPACITY,
             EVICTION,
+            TRUST,
+            TRUSTED_KEYS,
             PRIMITIVE_CACHE_CAPACITY,
             CONSTANT_TENSOR_CACHE_CAPACITY,
             CLAIM_WAIT,

@@ -61,6 +61,8 @@ public sealed interface GranaryEvent {
             ABSENT,
             /** The stored bytes failed a check. */
             DAMAGED,
+            /** The entry has no signature that the place requires. */
+            UNTRUSTED,
             /** The tier gave no answer in time, refused or failed. */
             UNAVAILABLE,
             /** The tier was not searched, because its time budget is used up. */

@@ -13,6 +13,7 @@ import dev.granary.s3.pack.PackPublisher;
 import org.jspecify.annotations.Nullable;
 
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -43,6 +44,11 @@ public final class PackUploader implements EntryUploader {
     public void send(Entry entry, Consumer<StoreResult> whenDone) {
         UnaryOperator<StoreResult> counted = tier.begin(entry);
         Consumer<StoreResult> done = result -> whenDone.accept(counted.apply(result));
+        Optional<StoreResult> refusal = bucket.refusal(entry);
+        if (refusal.isPresent()) {
+            done.accept(refusal.get());
+            return;
+        }
         switch (uncached.apply(entry.id())) {
             case LoadResult.Hit(Entry there) ->
                 done.accept(

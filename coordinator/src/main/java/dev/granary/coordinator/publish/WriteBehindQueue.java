@@ -9,6 +9,7 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.StoreResult;
+import dev.granary.cache.format.EntrySigner;
 import dev.granary.cache.support.Lazy;
 import dev.granary.cache.support.TaskQueue;
 import dev.granary.cache.support.Warnings;
@@ -54,6 +55,7 @@ public final class WriteBehindQueue implements AutoCloseable {
     private final Optional<UploadQueue> uploads; // to the target of the tiers
     private final Counters counters;
     private final InstantSource clock;
+    private final Optional<EntrySigner> signer;
     private final PublicationListener whenPublished;
     private final Set<Compiled> incomplete =
             Collections.synchronizedSet(new LinkedHashSet<>()); // iterated under its monitor
@@ -81,12 +83,14 @@ public final class WriteBehindQueue implements AutoCloseable {
             Optional<UploadQueue> uploads,
             Counters counters,
             InstantSource clock,
+            Optional<EntrySigner> signer,
             PublicationListener whenPublished) {
         this.local = tiers.local();
         this.tiers = tiers;
         this.uploads = uploads;
         this.counters = counters;
         this.clock = clock;
+        this.signer = signer;
         this.whenPublished = whenPublished;
     }
 
@@ -257,6 +261,9 @@ public final class WriteBehindQueue implements AutoCloseable {
                         primitive.kernels(),
                         primitive.geometries(),
                         primitive.descriptor().readableKey()));
+        if (signer.isPresent() && compiled.knownCompileTime.isEmpty()) { // compiled by this process
+            entry = signer.get().sign(entry);
+        }
         StoreResult inLocalTier = local.store(entry);
         compiled.claim.close(); // other processes need not wait for the upload
         if (compiled.isUploaded && uploads.isPresent()) {

@@ -4,6 +4,7 @@ import dev.granary.cache.Deadline;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.Target;
 import dev.granary.coordinator.event.GranaryEvent;
@@ -98,6 +99,8 @@ public final class CountedTier implements AutoCloseable {
             if (result instanceof LoadResult.Hit) {
                 count(Counter.LOCAL_HITS, Counter.LAYER_HITS, 1);
                 count(Counter.LOCAL_READ_BYTES, Counter.LAYER_READ_BYTES, bytes);
+            } else if (isUntrusted(result)) {
+                count(Counter.LOCAL_UNTRUSTED, Counter.LAYER_UNTRUSTED, 1);
             } else if (result instanceof LoadResult.Damaged) {
                 count(Counter.LOCAL_DAMAGED, Counter.LAYER_DAMAGED, 1);
             } else if (result instanceof LoadResult.Unavailable && !isLocal) {
@@ -112,7 +115,10 @@ public final class CountedTier implements AutoCloseable {
                 switch (result) {
                     case LoadResult.Hit _ -> GranaryEvent.Load.Outcome.HIT;
                     case LoadResult.Absent _ -> GranaryEvent.Load.Outcome.ABSENT;
-                    case LoadResult.Damaged _ -> GranaryEvent.Load.Outcome.DAMAGED;
+                    case LoadResult.Damaged _ ->
+                        isUntrusted(result)
+                                ? GranaryEvent.Load.Outcome.UNTRUSTED
+                                : GranaryEvent.Load.Outcome.DAMAGED;
                     case LoadResult.Unavailable _ ->
                         result == BoundedTier.SKIPPED
                                 ? GranaryEvent.Load.Outcome.SKIPPED
@@ -126,6 +132,10 @@ public final class CountedTier implements AutoCloseable {
                 bytes,
                 Duration.ofNanos(nanos)));
         return result;
+    }
+
+    private static boolean isUntrusted(LoadResult result) {
+        return result instanceof LoadResult.Damaged bad && bad.damage() == DamageKind.UNTRUSTED;
     }
 
     public StoreResult store(Entry entry) {

@@ -37,6 +37,7 @@ public final class MissAdvice {
         ToLongFunction<Counter> count = counter -> counted.getOrDefault(counter, 0L);
         long misses = count.applyAsLong(Counter.LAYER_LOOKUPS)
                 - count.applyAsLong(Counter.LAYER_DAMAGED)
+                - count.applyAsLong(Counter.LAYER_UNTRUSTED)
                 - count.applyAsLong(Counter.LAYER_UNAVAILABLE);
         Optional<SharedStore> store = layer.store();
         Optional<Target> missed = layer.tier().missed();

@@ -56,6 +56,7 @@ public final class TierFactory {
         return LocalTier.open(LocalTierConfig.builder(config.directory())
                 .capacityBytes(capacityBytes)
                 .policy(config.eviction())
+                .trust(config.localTrust())
                 .clock(clock)
                 .build());
     }
@@ -95,7 +96,7 @@ public final class TierFactory {
 
     /** Opens a shared directory, which is neither read nor created. */
     public static SharedDirectory shared(BucketConfig.Directory layer) {
-        return new SharedDirectory(layer.path(), layer.isWritable());
+        return new SharedDirectory(layer.path(), layer.isWritable(), layer.trust());
     }
 
     /**
@@ -141,6 +142,7 @@ public final class TierFactory {
             S3ConfigBuilder settings = S3Config.builder(bucket.location())
                     .client(bucket.client())
                     .access(bucket.access())
+                    .trust(bucket.trust())
                     .producer("granary " + GranaryConfig.VERSION);
             bucket.endpoint().ifPresent(settings::endpoint);
             bucket.region().ifPresent(settings::region);

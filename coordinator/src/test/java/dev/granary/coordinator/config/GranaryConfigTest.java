@@ -10,6 +10,7 @@ import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantPolicy;
 import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.EngineKind;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
 import dev.granary.local.PrivateSubdirectory;
 import dev.granary.s3.config.S3Access;
@@ -65,7 +66,8 @@ class GranaryConfigTest {
                 Optional.of(URI.create(endpoint)),
                 Optional.empty(),
                 client,
-                Optional.empty()));
+                Optional.empty(),
+                TrustPolicy.OFF));
     }
 
     private String mistake() {
@@ -100,7 +102,9 @@ class GranaryConfigTest {
                         Duration.ofSeconds(5),
                         ConstantLimits.NONE,
                         Optional.empty(),
-                        EnabledEngines.ALL),
+                        EnabledEngines.ALL,
+                        TrustPolicy.OFF,
+                        Optional.empty()),
                 defaults);
 
         file("""
@@ -129,7 +133,9 @@ class GranaryConfigTest {
                         Duration.ofSeconds(5),
                         ConstantLimits.parse("cpu:3;gpu:3:LRU", _ -> {}),
                         Optional.of(Path.of("/file/kernels.toml")),
-                        EnabledEngines.ALL),
+                        EnabledEngines.ALL,
+                        TrustPolicy.OFF,
+                        Optional.empty()),
                 inFile);
 
         environment.putAll(Map.of(
@@ -165,7 +171,9 @@ class GranaryConfigTest {
                         Duration.ofSeconds(5),
                         ConstantLimits.parse("cpu:2:COST;gpu:3:LRU", _ -> {}),
                         Optional.of(Path.of("/environment/kernels.toml")),
-                        EnabledEngines.ALL),
+                        EnabledEngines.ALL,
+                        TrustPolicy.OFF,
+                        Optional.empty()),
                 inEnvironment);
 
         GranaryConfig inCode = builder()
@@ -195,7 +203,9 @@ class GranaryConfigTest {
                         Duration.ZERO,
                         ConstantLimits.parse("cpu:0:LRU;gpu:1", _ -> {}),
                         Optional.of(Path.of("/code/kernels.toml")),
-                        EnabledEngines.ALL),
+                        EnabledEngines.ALL,
+                        TrustPolicy.OFF,
+                        Optional.empty()),
                 inCode);
 
         assertEquals(List.of(), builder().offline().build().buckets());
@@ -265,7 +275,9 @@ class GranaryConfigTest {
                         Duration.ZERO,
                         ConstantLimits.NONE,
                         Optional.empty(),
-                        EnabledEngines.ALL));
+                        EnabledEngines.ALL,
+                        TrustPolicy.OFF,
+                        Optional.empty()));
         assertThrows(
                 IllegalArgumentException.class,
                 () -> new GranaryConfig(
@@ -279,7 +291,9 @@ class GranaryConfigTest {
                         Duration.ZERO,
                         ConstantLimits.NONE,
                         Optional.empty(),
-                        EnabledEngines.ALL));
+                        EnabledEngines.ALL,
+                        TrustPolicy.OFF,
+                        Optional.empty()));
     }
 
     @Test
@@ -394,21 +408,24 @@ class GranaryConfigTest {
                         Optional.of(URI.create("http://all:1")),
                         Optional.empty(),
                         S3ClientLibrary.AWS,
-                        Optional.empty()),
+                        Optional.empty(),
+                        TrustPolicy.OFF),
                 new BucketConfig.S3(
                         S3Location.parse("s3://company"),
                         S3Access.READ,
                         Optional.of(URI.create("http://all:1")),
                         Optional.of("eu-1"),
                         S3ClientLibrary.AWS,
-                        Optional.empty()),
+                        Optional.empty(),
+                        TrustPolicy.OFF),
                 new BucketConfig.S3(
                         S3Location.parse("s3://company"),
                         S3Access.READ_WRITE,
                         Optional.of(URI.create("https://own")),
                         Optional.empty(),
                         S3ClientLibrary.MINIO,
-                        Optional.empty()));
+                        Optional.empty(),
+                        TrustPolicy.OFF));
         String first = "s3://team/x/";
         String second = "s3://company?region=eu-1&access=read";
         String third = "s3://company?endpoint=https://own&client=minio&access=read-write";
@@ -468,9 +485,9 @@ class GranaryConfigTest {
         List<BucketConfig> layers = builder().build().buckets();
         assertEquals(
                 List.of(
-                        new BucketConfig.Directory(Path.of("/seed"), false),
+                        new BucketConfig.Directory(Path.of("/seed"), false, TrustPolicy.OFF),
                         layers("s3://team", "http://all:1", S3ClientLibrary.AWS).getFirst(),
-                        new BucketConfig.Directory(Path.of("/my nas/x"), true)),
+                        new BucketConfig.Directory(Path.of("/my nas/x"), true, TrustPolicy.OFF)),
                 layers);
         assertEquals(
                 List.of("file:///seed, read-only", "s3://team at http://all:1", "file:///my nas/x"),

@@ -14,6 +14,7 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.StoredEntry;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.coordinator.ChildProcess;
 import dev.granary.coordinator.FakeDescriptor;
 import dev.granary.coordinator.FakeEngine;
@@ -377,7 +378,8 @@ class ExplainerTest {
     void layers() throws Exception {
         Path shared = Files.createDirectories(directory.resolveSibling("shared"));
         String layers = "s3://absent/ci s3://kernels/ci file://" + shared;
-        assertThat(new SharedDirectory(shared, true).store(entry(A, "ci"))).isStored();
+        assertThat(new SharedDirectory(shared, true, TrustPolicy.OFF).store(entry(A, "ci")))
+                .isStored();
         fleet.publishUnpacked(List.of(entry(A, "ci")));
         fleet.change(fleet.keys("/e/").getFirst(), bytes -> {
             bytes[bytes.length - 1] ^= 1;

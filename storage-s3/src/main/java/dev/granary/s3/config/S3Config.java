@@ -1,5 +1,6 @@
 package dev.granary.s3.config;
 
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.s3.store.ConnectionSettings;
 
 import java.nio.file.Path;
@@ -23,6 +24,7 @@ import java.util.Optional;
  *     zero disables packs
  * @param packIndexCache the directory that caches heads and indexes of packs; empty if each process
  *     reads them from the bucket
+ * @param trust which signatures of entries count
  * @param producer the name of the program that writes to the bucket, for its marker
  */
 public record S3Config(
@@ -37,6 +39,7 @@ public record S3Config(
         Duration retryPause,
         Duration refreshInterval,
         Optional<Path> packIndexCache,
+        TrustPolicy trust,
         String producer) {
     /** The default limit of one request: 8 s. */
     public static final Duration DEFAULT_REQUEST_TIMEOUT = Duration.ofSeconds(8);
@@ -90,6 +93,7 @@ public record S3Config(
                 PACK_RETRY_PAUSE,
                 refreshInterval,
                 packIndexCache,
+                trust,
                 producer);
     }
 

@@ -1,5 +1,6 @@
 package dev.granary.s3.config;
 
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.SecretRedactor;
 
@@ -26,6 +27,7 @@ public final class S3ConfigBuilder {
     private Duration requestTimeout = S3Config.DEFAULT_REQUEST_TIMEOUT;
     private Duration stallTimeout = Duration.ofSeconds(3);
     private Duration loadDeadline = S3Config.DEFAULT_LOAD_DEADLINE;
+    private TrustPolicy trust = TrustPolicy.OFF;
     private Duration breakerPause = Duration.ofSeconds(30);
     private Duration absentMemory = Duration.ofSeconds(5);
     private Duration refreshInterval = Duration.ofMinutes(1);
@@ -148,6 +150,12 @@ public final class S3ConfigBuilder {
         return this;
     }
 
+    /** Sets which signatures of entries count; default: entries need none. */
+    public S3ConfigBuilder trust(TrustPolicy policy) {
+        this.trust = policy;
+        return this;
+    }
+
     /** Sets the time for which the circuit breaker stays open; default 30 s. */
     public S3ConfigBuilder breakerPause(Duration pause) {
         this.breakerPause = positive(pause, "breaker pause");
@@ -221,6 +229,7 @@ public final class S3ConfigBuilder {
                 RETRY_PAUSE,
                 refreshInterval,
                 packIndexCache,
+                trust,
                 producer);
     }
 

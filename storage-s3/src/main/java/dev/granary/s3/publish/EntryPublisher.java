@@ -8,6 +8,7 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
 import dev.granary.cache.format.EntryFormat.WriteAttemptId;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
@@ -65,17 +66,21 @@ public final class EntryPublisher {
     static final Duration OLD = Duration.ofHours(12);
 
     private final ObjectStore store;
+    private final TrustPolicy trust;
     private final Ticker ticker;
     private final RandomGenerator random;
 
     /**
      * Creates a publisher.
      *
+     * @param trust which signatures count: entries without one give way to others
      * @param ticker the clock, which also waits between attempts
      * @param random source of put ids and pauses
      */
-    public EntryPublisher(ObjectStore store, Ticker ticker, RandomGenerator random) {
+    public EntryPublisher(
+            ObjectStore store, TrustPolicy trust, Ticker ticker, RandomGenerator random) {
         this.store = store;
+        this.trust = trust;
         this.ticker = ticker;
         this.random = random;
     }
@@ -83,13 +88,16 @@ public final class EntryPublisher {
     /**
      * Publishes an entry under a key, with a bounded number of requests and pauses.
      *
-     * @return refused also if the entry cannot be encoded
+     * @return refused also if the entry cannot be encoded, or no reader would trust it
      */
     public StoreResult publish(Entry entry, String key) {
-        WriteAttemptId putId = WriteAttemptId.random(random);
+        Optional<StoreResult> refusal = trust.refusal(entry);
+        if (refusal.isPresent()) {
+            return refusal.get();
+        }
         byte[] body;
         try {
-            body = EntryFormat.encode(entry, Compression.ZSTD, putId);
+            body = encoded(entry);
         } catch (IllegalArgumentException e) {
             return new StoreResult.Refused(StoreResult.Scope.ENTRY, String.valueOf(e.getMessage()));
         }
@@ -102,11 +110,15 @@ public final class EntryPublisher {
         }
     }
 
+    private byte[] encoded(Entry entry) {
+        return EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.random(random));
+    }
+
     /** One publication. For one thread and one use. */
     private final class Publication {
         private final Entry entry;
         private final String key;
-        private final byte[] body;
+        private byte[] body;
         private Optional<String> replaced = Optional.empty(); // the version to be replaced
         private boolean isDuplicate; // that version has the content of the entry
         private boolean isConditional = true;
@@ -242,13 +254,21 @@ public final class EntryPublisher {
                 return stored();
             }
             switch (EntryFormat.decode(found.bytes(), entry.id(), VerificationLevel.CONTENT_HASH)) {
+                case LoadResult.Hit(Entry there)
+                when trust.prefers(entry, there) -> {
+                    return replace(found.etag(), false);
+                }
                 case LoadResult.Hit hit
                 when hit.entry().contentHash().equals(entry.contentHash()) -> {
                     boolean isOld = found.dates()
                             .age()
                             .filter(age -> age.compareTo(OLD) > 0)
                             .isPresent();
-                    return isOld ? replace(found.etag(), true) : Optional.of(StoreResult.DUPLICATE);
+                    if (!isOld) {
+                        return Optional.of(StoreResult.DUPLICATE);
+                    }
+                    body = encoded(hit.entry()); // its signature stays
+                    return replace(found.etag(), true);
                 }
                 case LoadResult.Hit _ -> {
                     return Optional.of(StoreResult.DIVERGENT);

@@ -9,6 +9,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.s3.config.S3Location;
 import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.layout.BucketLayout;
@@ -137,7 +138,7 @@ class ForeignKeysTest {
     }
 
     private static BulkEntryReader reader(PackFixture bucket, ObjectStore store) {
-        return new BulkEntryReader(bucket.register(store), PackIndexCache.NONE);
+        return new BulkEntryReader(bucket.register(store), PackIndexCache.NONE, TrustPolicy.OFF);
     }
 
     /** A bucket whose listings of entries never end; counts the listed keys. */

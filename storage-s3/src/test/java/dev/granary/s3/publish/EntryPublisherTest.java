@@ -19,6 +19,7 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
 import dev.granary.cache.format.EntryFormat.WriteAttemptId;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.s3.contract.DeviatingObjectStore;
 import dev.granary.s3.contract.DeviatingObjectStore.Deviation;
 import dev.granary.s3.contract.Fault;
@@ -65,7 +66,7 @@ class EntryPublisherTest {
     private final Entry entry = entries.entry(1000);
 
     private EntryPublisher publisher(MemoryObjectStore server) {
-        return new EntryPublisher(server, ticker, random.split());
+        return new EntryPublisher(server, TrustPolicy.OFF, ticker, random.split());
     }
 
     /** Returns servers that honour conditions, and others; each is empty. */

@@ -2,9 +2,11 @@ package dev.granary.s3.pack.warm;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.s3.layout.ObjectName;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.PackIndexCache;
@@ -54,18 +56,21 @@ public final class BulkEntryReader {
     private final ObjectStore store;
     private final TargetLayout keys;
     private final PackIndexCache indexCache;
+    private final TrustPolicy trust;
     private final Register register;
     private final int workers;
     private final int unpackedWorkers;
 
-    public BulkEntryReader(Register register, PackIndexCache indexCache) {
-        this(register, indexCache, UNPACKED_WORKERS);
+    public BulkEntryReader(Register register, PackIndexCache indexCache, TrustPolicy trust) {
+        this(register, indexCache, trust, UNPACKED_WORKERS);
     }
 
-    private BulkEntryReader(Register register, PackIndexCache indexCache, int maxThreads) {
+    private BulkEntryReader(
+            Register register, PackIndexCache indexCache, TrustPolicy trust, int maxThreads) {
         this.store = register.store();
         this.keys = register.keys();
         this.indexCache = indexCache;
+        this.trust = trust;
         this.register = register;
         this.workers = Math.min(WORKERS, maxThreads);
         this.unpackedWorkers = maxThreads;
@@ -73,7 +78,7 @@ public final class BulkEntryReader {
 
     /** Returns a reader with one thread, which sends its requests in a fixed order. */
     BulkEntryReader inOneThread() {
-        return new BulkEntryReader(register, indexCache, 1);
+        return new BulkEntryReader(register, indexCache, trust, 1);
     }
 
     /**
@@ -321,7 +326,8 @@ public final class BulkEntryReader {
         return switch (decoded(id, stored)) {
             case LoadResult.Hit(Entry entry) -> Optional.of(new Arrival(entry, stored));
             case LoadResult.Damaged bad -> {
-                skippedEntries.skip(id, stored.byteSize(), "damaged: " + bad.detail());
+                String kind = bad.damage() == DamageKind.UNTRUSTED ? "untrusted: " : "damaged: ";
+                skippedEntries.skip(id, stored.byteSize(), kind + bad.detail());
                 yield Optional.empty();
             }
             case LoadResult.Absent _, LoadResult.Unavailable _ ->
@@ -330,6 +336,7 @@ public final class BulkEntryReader {
     }
 
     private LoadResult decoded(Sha256 id, MemorySegment stored) {
-        return keys.checkId(EntryFormat.decode(stored, VerificationLevel.CONTENT_HASH), id);
+        return trust.check(
+                keys.checkId(EntryFormat.decode(stored, VerificationLevel.CONTENT_HASH), id));
     }
 }

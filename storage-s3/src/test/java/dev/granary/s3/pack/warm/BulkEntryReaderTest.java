@@ -18,6 +18,7 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.pack.PackFixture;
@@ -65,7 +66,7 @@ class BulkEntryReaderTest {
     private final RecordingObjectStore store = bucket.store;
     private final TestEntries entries = new TestEntries("BulkEntryReaderTest");
     private final BulkEntryReader reader =
-            new BulkEntryReader(bucket.register(), PackIndexCache.NONE);
+            new BulkEntryReader(bucket.register(), PackIndexCache.NONE, TrustPolicy.OFF);
     private final Taken taken = new Taken();
 
     /**

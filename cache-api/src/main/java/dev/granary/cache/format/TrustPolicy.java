@@ -1,0 +1,129 @@
+package dev.granary.cache.format;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.support.Warnings;
+
+import java.security.PublicKey;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * The decision whether entries of one place may be used: which signatures count there. Thread-safe.
+ *
+ * <p>Verified signatures are remembered, each with all bytes that it covers, since a check takes
+ * half a millisecond.
+ */
+public final class TrustPolicy {
+    /** The policy of a place whose writers are trusted. */
+    public static final TrustPolicy OFF = new TrustPolicy(Mode.OFF, "", Map.of());
+
+    private static final int MAX_VERIFIED = 10_000;
+
+    private final Mode mode;
+    private final String place;
+    private final Map<String, Optional<PublicKey>> keys;
+    private final Set<Sha256> verified = ConcurrentHashMap.newKeySet();
+
+    /** What happens to an entry without a signature that counts. */
+    public enum Mode {
+        /** It is used; signatures are not looked at. */
+        OFF,
+        /** It is used, and the log says so. */
+        WARN,
+        /** It is a miss, and is replaced by the next store. */
+        REQUIRE
+    }
+
+    /**
+     * Creates a policy.
+     *
+     * @param place the name of the place, for messages
+     * @param keys the keys that count, by name; empty for one that was revoked
+     */
+    public TrustPolicy(Mode mode, String place, Map<String, Optional<PublicKey>> keys) {
+        this.mode = mode;
+        this.place = place;
+        this.keys = Map.copyOf(keys);
+    }
+
+    /** Returns the mode. */
+    public Mode mode() {
+        return mode;
+    }
+
+    /** Returns true if signatures by the key of this name count. */
+    public boolean knows(String keyName) {
+        return keys.getOrDefault(keyName, Optional.empty()).isPresent();
+    }
+
+    /**
+     * Returns a loaded entry, or damage if it must not be used; other results as they are.
+     *
+     * @param found the result of a decoder, which has verified that the entry is of its id
+     */
+    public LoadResult check(LoadResult found) {
+        if (mode == Mode.OFF || !(found instanceof LoadResult.Hit(Entry entry))) {
+            return found;
+        }
+        Optional<String> objection = objection(entry);
+        if (objection.isEmpty()) {
+            return found;
+        }
+        boolean isRefused = mode == Mode.REQUIRE;
+        Warnings.warn(
+                "untrusted " + place,
+                "An entry of " + place + (isRefused ? " is not used: " : " is used although ")
+                        + objection.get() + " (trust=" + (isRefused ? "require" : "warn")
+                        + "). granary inspect shows the signature of an entry.");
+        return isRefused ? new LoadResult.Damaged(DamageKind.UNTRUSTED, objection.get()) : found;
+    }
+
+    /** Returns the refusal of an entry that no reader with this policy would use. */
+    public Optional<StoreResult> refusal(Entry entry) {
+        return mode == Mode.REQUIRE
+                ? objection(entry)
+                        .map(cause -> new StoreResult.Refused(StoreResult.Scope.ENTRY, cause))
+                : Optional.empty();
+    }
+
+    /** Returns true if {@code entry} takes the place of one with its id, whatever its content. */
+    public boolean prefers(Entry entry, Entry there) {
+        return mode != Mode.OFF
+                && objection(there).isPresent()
+                && objection(entry).isEmpty();
+    }
+
+    /** Returns why a signature is missing or does not count; empty if one counts. */
+    private Optional<String> objection(Entry entry) {
+        Optional<EntrySignature> signature = EntrySignature.of(entry);
+        if (signature.isEmpty()) {
+            return Optional.of("it is not signed");
+        }
+        String name = signature.get().keyName();
+        if (!keys.containsKey(name)) {
+            return Optional.of("it is signed by " + name + ", which is not trusted here");
+        }
+        Optional<PublicKey> key = keys.getOrDefault(name, Optional.empty());
+        if (key.isEmpty()) {
+            return Optional.of("it is signed by " + name + ", which was revoked");
+        }
+        Sha256 digest = signature.get().digest(entry);
+        if (verified.contains(digest)) {
+            return Optional.empty();
+        }
+        if (!signature.get().isBy(key.get(), entry)) {
+            return Optional.of("the signature by " + name + " is of something else");
+        }
+        if (verified.size() >= MAX_VERIFIED) {
+            verified.clear();
+        }
+        verified.add(digest);
+        return Optional.empty();
+    }
+}
