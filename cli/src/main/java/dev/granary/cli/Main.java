@@ -13,6 +13,7 @@ import dev.granary.cli.operation.CollectCommand;
 import dev.granary.cli.operation.CompactCommand;
 import dev.granary.cli.operation.DevicesCommand;
 import dev.granary.cli.operation.DoctorCommand;
+import dev.granary.cli.operation.KeysCommand;
 import dev.granary.cli.operation.QuarantineCommand;
 import dev.granary.cli.operation.ReportCommand;
 import dev.granary.cli.operation.StatsCommand;
@@ -65,6 +66,7 @@ import java.util.Set;
             "  compact [PLACE]    merge entries of a bucket into packs, once a day",
             "  collect [PLACE]    remove what no machine uses from a bucket, once a week",
             "  copy FROM TO       entries from one place to another",
+            "  keys               keys that sign entries (--create, --trust, --revoke)",
             "  quarantine         entries whose restore ended a process (--clear)",
             "Kernels",
             "  manifest FILE      the kernels of a manifest, and what is wrong with them",
@@ -104,6 +106,7 @@ public final class Main {
             Map.entry("compact", CompactCommand.class),
             Map.entry("collect", CollectCommand.class),
             Map.entry("copy", CopyCommand.class),
+            Map.entry("keys", KeysCommand.class),
             Map.entry("quarantine", QuarantineCommand.class),
             Map.entry("manifest", ManifestCommand.class),
             Map.entry("plan", PlanCommand.class),

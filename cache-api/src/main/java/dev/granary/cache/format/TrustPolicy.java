@@ -100,7 +100,7 @@ public final class TrustPolicy {
     }
 
     /** Returns why a signature is missing or does not count; empty if one counts. */
-    private Optional<String> objection(Entry entry) {
+    public Optional<String> objection(Entry entry) {
         Optional<EntrySignature> signature = EntrySignature.of(entry);
         if (signature.isEmpty()) {
             return Optional.of("it is not signed");

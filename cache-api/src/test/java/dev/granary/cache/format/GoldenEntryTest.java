@@ -4,6 +4,7 @@ import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Entry;
@@ -12,6 +13,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.contract.TestKeys;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
 import dev.granary.cache.format.EntryFormat.WriteAttemptId;
@@ -102,6 +104,25 @@ class GoldenEntryTest {
     }
 
     @Test
+    @DisplayName("a signed entry of version 2 is verified, and signed to identical bytes")
+    void signed() throws Exception {
+        byte[] golden = file("v2-signed.entry");
+        assertReads(golden);
+        Entry read = assertThat(EntryFormat.decode(
+                        MemorySegment.ofArray(golden), VerificationLevel.CHECKSUMS))
+                .isHit();
+        EntrySignature signature = EntrySignature.of(read).orElseThrow();
+        assertEquals("ci-2026", signature.keyName());
+        assertTrue(signature.isBy(TestKeys.publicKey(1), read));
+        assertArrayEquals(
+                golden,
+                EntryFormat.encode(
+                        TestKeys.signer("ci-2026", 1).sign(entry()),
+                        Compression.NONE,
+                        new WriteAttemptId(0x0123456789abcdefL, 0xfedcba9876543210L)));
+    }
+
+    @Test
     @DisplayName("the content hash of an entry never changes, since it compares the content of"
             + " producers")
     void contentHash() {
@@ -120,5 +141,9 @@ class GoldenEntryTest {
         Files.write(
                 directory.resolve("v2-zstd.entry"),
                 EntryFormat.encode(entry(), Compression.ZSTD, putId));
+        Files.write(
+                directory.resolve("v2-signed.entry"),
+                EntryFormat.encode(
+                        TestKeys.signer("ci-2026", 1).sign(entry()), Compression.NONE, putId));
     }
 }

@@ -1,6 +1,7 @@
 package dev.granary.cli.entry;
 
 import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.format.EntrySigner;
 import dev.granary.cli.option.BucketOptions;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.OutputCommand;
@@ -14,9 +15,11 @@ import dev.granary.coordinator.config.ConfigException;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 import java.util.List;
+import java.util.Optional;
 
 /** {@code granary copy}: copies the entries of one place that another lacks. */
 @Command(
@@ -45,8 +48,20 @@ public final class CopyCommand extends OutputCommand {
     @Mixin
     private SelectionOptions selection = new SelectionOptions();
 
+    @Option(
+            names = "--sign",
+            description = "sign each entry with GRANARY_SIGNING_KEY, also one that is there: only"
+                    + " what you have reviewed")
+    private boolean isSigning;
+
     @Override
     public Integer call() throws Exception {
+        Optional<EntrySigner> signer = isSigning
+                ? buckets.builder(source, destination).build().signer()
+                : Optional.empty();
+        if (isSigning && signer.isEmpty()) {
+            throw new ConfigException("--sign needs a private key in GRANARY_SIGNING_KEY");
+        }
         try (Place from = Place.source(source, buckets.builder(source, destination));
                 Place to = Place.destination(destination, buckets.builder(source, destination))) {
             if (from.name().equals(to.name())) {
@@ -67,9 +82,10 @@ public final class CopyCommand extends OutputCommand {
                 to.prepare();
                 copier = EntryCopier.into(
                         to,
+                        signer,
                         counters -> progress.passing(Units.count(counters.done()) + " of "
                                 + Units.plural(entries.size(), "entry")));
-                copier.copy(entries, from, to);
+                copier.copy(entries, isSigning, from, to);
             }
             Report report = report().field("from", from.name())
                     .field("to", to.name())

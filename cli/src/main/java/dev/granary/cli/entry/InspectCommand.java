@@ -8,6 +8,8 @@ import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
+import dev.granary.cache.format.EntrySignature;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.OutputCommand;
@@ -160,6 +162,14 @@ public final class InspectCommand extends OutputCommand {
         if (entry.isPresent()) {
             report.line("");
             addEntry(entry.get(), target, report);
+            report.field(
+                    "signature",
+                    new TrustPolicy(TrustPolicy.Mode.WARN, "", config.trustedKeys())
+                            .objection(entry.get())
+                            .orElseGet(() -> "signed by "
+                                    + EntrySignature.of(entry.get())
+                                            .orElseThrow()
+                                            .keyName()));
         }
         if (!id.isEmpty() && explanation.entry().isEmpty()) {
             addNearest(config, id, report);

@@ -5,6 +5,7 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.StoreResult;
+import dev.granary.cache.format.EntrySigner;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
@@ -18,6 +19,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.LongAdder;
@@ -75,8 +77,11 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
     /**
      * Creates a copier into a place, which refuses a binary whose container shows that it is not
      * for the target of its entry.
+     *
+     * @param signer signs each entry; empty: entries keep the signatures that they have
      */
-    public static EntryCopier into(Place to, Consumer<EntryCopier> progress) {
+    public static EntryCopier into(
+            Place to, Optional<EntrySigner> signer, Consumer<EntryCopier> progress) {
         return new EntryCopier(
                 (entry, whenDone) -> {
                     if (CompatibilityChecker.check(entry.id().target(), entry.binaries())
@@ -84,7 +89,7 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
                         whenDone.accept(new StoreResult.Refused(
                                 StoreResult.Scope.ENTRY, "incompatible: " + reason));
                     } else {
-                        to.store(entry, whenDone);
+                        to.store(signer.map(key -> key.sign(entry)).orElse(entry), whenDone);
                     }
                 },
                 _ -> false,
@@ -101,11 +106,16 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
                 progress);
     }
 
-    /** Copies the entries of a place that another lacks. */
-    public void copy(List<EntryCatalog.Listed> entries, Place from, Place to)
+    /**
+     * Copies entries from one place into another.
+     *
+     * @param isWhole whether those that are there are copied as well, such as for their signatures
+     */
+    public void copy(List<EntryCatalog.Listed> entries, boolean isWhole, Place from, Place to)
             throws InterruptedException {
-        List<EntryCatalog.Listed> missing =
-                entries.parallelStream().filter(entry -> !to.contains(entry)).toList();
+        List<EntryCatalog.Listed> missing = entries.parallelStream()
+                .filter(entry -> isWhole || !to.contains(entry))
+                .toList();
         present.add(entries.size() - (long) missing.size());
         from.read(missing, this);
         to.finish();

@@ -176,7 +176,8 @@ final class ConfigSources {
                 : Optional.of(KeyTexts.signer(key, "The environment variable " + SIGNING_KEY));
     }
 
-    private Map<String, Optional<PublicKey>> trustedKeys() throws ConfigException {
+    /** Returns the public keys whose signatures may count, by name; empty for a revoked one. */
+    Map<String, Optional<PublicKey>> trustedKeys() throws ConfigException {
         Optional<String> configured = find(Setting.TRUSTED_KEYS);
         if (configured.isPresent()) {
             return KeyTexts.trusted(configured.get(), "The setting trusted-keys");

@@ -11,10 +11,12 @@ import dev.granary.coordinator.toml.NearestName;
 import dev.granary.gpu.KernelEngine;
 
 import java.nio.file.Path;
+import java.security.PublicKey;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -42,6 +44,7 @@ import java.util.stream.Stream;
  * @param recording the manifest to which the kernels of this process are recorded; empty: none
  * @param enabled the engines whose primitives are cached beyond memory
  * @param localTrust which signatures of entries in the directory count
+ * @param trustedKeys the public keys whose signatures may count, by name; empty for a revoked one
  * @param signer signs what this process compiles; empty: entries stay unsigned
  */
 public record GranaryConfig(
@@ -57,6 +60,7 @@ public record GranaryConfig(
         Optional<Path> recording,
         EnabledEngines enabled,
         TrustPolicy localTrust,
+        Map<String, Optional<PublicKey>> trustedKeys,
         Optional<EntrySigner> signer) {
     /** The version of this library, such as {@code 0.1.0}; part of the metadata and of no id. */
     public static final String VERSION = "0.1.0";
@@ -81,6 +85,7 @@ public record GranaryConfig(
     public GranaryConfig {
         buckets = List.copyOf(buckets);
         directory = directory.toAbsolutePath().normalize();
+        trustedKeys = Map.copyOf(trustedKeys);
         recording = recording.map(file -> file.toAbsolutePath().normalize());
         if (capacityBytes < 0
                 || primitiveCacheCapacity < 0
@@ -108,6 +113,7 @@ public record GranaryConfig(
                 recording,
                 enabled,
                 localTrust,
+                trustedKeys,
                 signer);
     }
 

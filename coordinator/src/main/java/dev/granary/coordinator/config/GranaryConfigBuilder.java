@@ -252,6 +252,7 @@ public final class GranaryConfigBuilder {
                 sources.find(Setting.RECORDING),
                 sources.find(Setting.ENABLED).orElse(EnabledEngines.ALL),
                 sources.localTrust(directory, signer),
+                sources.trustedKeys(),
                 signer);
     }
 

@@ -104,6 +104,7 @@ class GranaryConfigTest {
                         Optional.empty(),
                         EnabledEngines.ALL,
                         TrustPolicy.OFF,
+                        Map.of(),
                         Optional.empty()),
                 defaults);
 
@@ -135,6 +136,7 @@ class GranaryConfigTest {
                         Optional.of(Path.of("/file/kernels.toml")),
                         EnabledEngines.ALL,
                         TrustPolicy.OFF,
+                        Map.of(),
                         Optional.empty()),
                 inFile);
 
@@ -173,6 +175,7 @@ class GranaryConfigTest {
                         Optional.of(Path.of("/environment/kernels.toml")),
                         EnabledEngines.ALL,
                         TrustPolicy.OFF,
+                        Map.of(),
                         Optional.empty()),
                 inEnvironment);
 
@@ -205,6 +208,7 @@ class GranaryConfigTest {
                         Optional.of(Path.of("/code/kernels.toml")),
                         EnabledEngines.ALL,
                         TrustPolicy.OFF,
+                        Map.of(),
                         Optional.empty()),
                 inCode);
 
@@ -277,6 +281,7 @@ class GranaryConfigTest {
                         Optional.empty(),
                         EnabledEngines.ALL,
                         TrustPolicy.OFF,
+                        Map.of(),
                         Optional.empty()));
         assertThrows(
                 IllegalArgumentException.class,
@@ -293,6 +298,7 @@ class GranaryConfigTest {
                         Optional.empty(),
                         EnabledEngines.ALL,
                         TrustPolicy.OFF,
+                        Map.of(),
                         Optional.empty()));
     }
 

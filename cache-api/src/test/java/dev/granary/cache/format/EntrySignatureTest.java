@@ -1,0 +1,162 @@
+package dev.granary.cache.format;
+
+import static dev.granary.testing.CacheAssertions.assertThat;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryMetadata;
+import dev.granary.cache.Id;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.contract.TestKeys;
+import dev.granary.cache.format.EntryFormat.Compression;
+import dev.granary.cache.format.EntryFormat.VerificationLevel;
+import dev.granary.cache.format.EntryFormat.WriteAttemptId;
+import dev.granary.cache.format.TrustPolicy.Mode;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Tests of signatures and of the policies that require them. */
+class EntrySignatureTest {
+    private static final EntrySigner CI = TestKeys.signer("ci", 1);
+
+    private final TrustPolicy policy = TestKeys.policy(Mode.REQUIRE, "ci", 1);
+    private final Entry entry = new TestEntries("EntrySignatureTest").entry(1000);
+    private final Entry signed = CI.sign(entry);
+
+    private static Entry stored(Entry entry, Compression compression) {
+        return assertThat(EntryFormat.decode(
+                        MemorySegment.ofArray(
+                                EntryFormat.encode(entry, compression, WriteAttemptId.NONE)),
+                        entry.id(),
+                        VerificationLevel.CHECKSUMS))
+                .isHit();
+    }
+
+    /** Returns the signature of an entry on another one, as an attacker moves it. */
+    private static Entry withSignatureOf(Entry signed, Entry other) {
+        return EntryFormat.signed(other, EntrySignature.of(signed).orElseThrow());
+    }
+
+    private void assertRefused(String cause, Entry presented) {
+        LoadResult checked = policy.check(new LoadResult.Hit(presented));
+        assertEquals(new LoadResult.Damaged(DamageKind.UNTRUSTED, cause), checked);
+        assertTrue(policy.refusal(presented).isPresent());
+    }
+
+    @Test
+    @DisplayName("a signature survives storing, compressing and storing again")
+    void survives() {
+        Entry again = stored(stored(signed, Compression.ZSTD), Compression.NONE);
+        for (Entry each : List.of(signed, again)) {
+            LoadResult hit = new LoadResult.Hit(each);
+            assertEquals(hit, policy.check(hit));
+            assertEquals(hit, policy.check(hit), "remembered");
+            assertEquals(Optional.empty(), policy.refusal(each));
+        }
+        assertEquals(entry.metadata(), again.metadata());
+        assertEquals(entry.contentHash(), again.contentHash());
+        int bytes = EntryFormat.encode(signed, Compression.NONE, WriteAttemptId.NONE).length
+                - EntryFormat.encode(entry, Compression.NONE, WriteAttemptId.NONE).length;
+        assertEquals(68, bytes);
+    }
+
+    @Test
+    @DisplayName("unsigned, by an unknown or a revoked key, by a foreign key of the same name")
+    void notTrusted() {
+        assertRefused("it is not signed", entry);
+        assertRefused(
+                "it is signed by laptop, which is not trusted here",
+                TestKeys.signer("laptop", 2).sign(entry));
+        assertRefused(
+                "it is signed by old, which was revoked",
+                TestKeys.signer("old", 3).sign(entry));
+        assertRefused(
+                "the signature by ci is of something else",
+                TestKeys.signer("ci", 2).sign(entry));
+    }
+
+    @Test
+    @DisplayName("a signature of an entry with any other id, target, binary, compile time or"
+            + " metadata does not count")
+    void altered() {
+        EntryMetadata metadata = entry.metadata().orElseThrow();
+        Id moved = entry.id().withTarget(TestEntries.OTHER_TARGET);
+        byte[] changed = entry.binaries().toByteArrays().getFirst();
+        changed[999] ^= 1;
+        KernelBinaries split = KernelBinaries.of(new byte[0], changed);
+        EntryMetadata later = new EntryMetadata(
+                metadata.granaryVersion(),
+                metadata.producer(),
+                Instant.EPOCH,
+                metadata.kernels(),
+                metadata.geometries(),
+                metadata.readableKey());
+        for (Entry other : List.of(
+                Entry.of(moved, entry.binaries(), entry.compileTime(), metadata),
+                Entry.of(TestEntries.id("other"), entry.binaries(), entry.compileTime(), metadata),
+                Entry.of(entry.id(), KernelBinaries.of(changed), entry.compileTime(), metadata),
+                Entry.of(entry.id(), split, entry.compileTime(), metadata),
+                Entry.of(entry.id(), entry.binaries(), Duration.ofMillis(251), metadata),
+                Entry.of(entry.id(), entry.binaries(), entry.compileTime(), later))) {
+            Entry forged = withSignatureOf(signed, other);
+            assertRefused("the signature by ci is of something else", forged);
+            assertRefused(
+                    "the signature by ci is of something else", stored(forged, Compression.NONE));
+        }
+    }
+
+    @Test
+    @DisplayName(
+            "binaries changed below a header that states the old content hash are refused, also"
+                    + " after the sound entry was verified")
+    void headerLies() {
+        assertEquals(Optional.empty(), policy.refusal(signed));
+        byte[] changed = entry.binaries().toByteArrays().getFirst();
+        changed[0] ^= 1;
+        Entry lying = Entry.ofStored(
+                entry.id(),
+                KernelBinaries.of(changed),
+                entry.compileTime(),
+                entry.contentHash(),
+                signed.metadataSource());
+        assertRefused("the signature by ci is of something else", stored(lying, Compression.NONE));
+    }
+
+    @Test
+    @DisplayName("warn uses any entry, and prefers signed ones; off looks at none")
+    void modes() {
+        TrustPolicy warn = TestKeys.policy(Mode.WARN, "ci", 1);
+        assertEquals(new LoadResult.Hit(entry), warn.check(new LoadResult.Hit(entry)));
+        assertEquals(Optional.empty(), warn.refusal(entry));
+        assertTrue(warn.prefers(signed, entry));
+        assertFalse(warn.prefers(entry, entry));
+        assertFalse(warn.prefers(signed, signed));
+        assertFalse(TrustPolicy.OFF.prefers(signed, entry));
+        assertEquals(Optional.empty(), TrustPolicy.OFF.refusal(entry));
+        assertEquals(LoadResult.ABSENT, policy.check(LoadResult.ABSENT));
+        assertFalse(new TrustPolicy(Mode.REQUIRE, "", Map.of()).knows("ci"));
+    }
+
+    @Test
+    @DisplayName("a section of another form is no signature")
+    void otherForms() {
+        for (String name : List.of("CI", "-i", "c/")) {
+            Entry other = EntryFormat.signed(entry, new EntrySignature(name, new byte[64]));
+            assertEquals(Optional.empty(), EntrySignature.of(other), name);
+        }
+    }
+}
