@@ -64,7 +64,7 @@ import java.util.Set;
             "  verify [PLACE]     read and check entries (--repair)",
             "  evict [PLACE]      remove entries of a directory (--to, --older-than, --all)",
             "  compact [PLACE]    merge entries of a bucket into packs, once a day",
-            "  collect [PLACE]    remove what no machine uses from a bucket, once a week",
+            "  collect [PLACE]    remove what no machine uses from a layer, once a week",
             "  copy FROM TO       entries from one place to another",
             "  keys               keys that sign entries (--create, --trust, --revoke)",
             "  quarantine         entries whose restore ended a process (--clear)",
@@ -81,7 +81,7 @@ import java.util.Set;
             "  mvn                Maven with the JDK that the launcher found",
             "",
             "PLACE is a directory, s3://NAME/PREFIX or file:///PATH, by default the local",
-            "directory; of compact and collect a bucket, by default the first writable one.",
+            "directory; of compact and collect a layer, by default the first writable one.",
             "X is the first digits of an id, a file, or MANIFEST#KERNEL.",
             "All commands take --help and --json.",
             "Exit codes: 0 done, 1 failed, 2 wrong usage or configuration."

@@ -65,7 +65,7 @@ class SharedDirectoryCommandsTest {
     }
 
     @Test
-    @DisplayName("populate publishes to the directory and reads back; get on another machine"
+    @DisplayName("populate publishes to the directory, reads back and pins; get on another machine"
             + " restores from it")
     void populateAndGet() throws Exception {
         Assumptions.assumeFalse(OpenCl.devices().isEmpty(), "no OpenCL device");
@@ -73,6 +73,10 @@ class SharedDirectoryCommandsTest {
         run("builder", "populate", manifest).exits(0).prints(layer + ": 1 published");
         assertEquals(1, StoredEntry.in(shared).size());
         run("builder", "populate", manifest, "--fresh").exits(0).prints("1 there already");
+        run("builder", "populate", manifest, "--pin", "release")
+                .exits(0)
+                .prints("1 entry pinned as release");
+        Cli.run("collect", layer, "--pins").exits(0).prints("release");
         JsonObject result = run("other", "get", manifest, "--json").exits(0).json();
         assertEquals(1, result.getAsJsonObject("summary").get("bucket").getAsInt());
     }

@@ -352,11 +352,7 @@ final class CapacitySweeper {
 
             @Override
             public void left(Path directory) {
-                try {
-                    Files.delete(directory); // if it is empty; a store creates it again
-                } catch (IOException e) {
-                    return;
-                }
+                EntryFiles.removeEmpty(directory);
             }
 
             @Override

@@ -41,6 +41,7 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.HexFormat;
 import java.util.List;
@@ -547,12 +548,30 @@ public final class EntryFiles implements EntryCatalog {
             isRemoved = check.test(aside);
         } finally {
             if (!isRemoved) {
-                putBack(aside, file);
+                link(aside, file);
                 steps.done(StoreStep.PUT_BACK);
             }
             Files.deleteIfExists(aside);
         }
         return isRemoved;
+    }
+
+    /**
+     * Sets the time of a file to that of a use, if they differ by more than {@code resolution}.
+     *
+     * @return false if the file is gone
+     */
+    static boolean recordUse(Path file, FileTime last, long nowMillis, Duration resolution) {
+        if (Math.abs(nowMillis - last.toMillis()) > resolution.toMillis()) {
+            try {
+                Files.setLastModifiedTime(file, FileTime.fromMillis(nowMillis));
+            } catch (NoSuchFileException e) {
+                return false;
+            } catch (IOException e) {
+                return true; // read-only, or the file of another user
+            }
+        }
+        return true;
     }
 
     /** Removes a damaged file, unless it was replaced meanwhile; returns whether it was removed. */
@@ -584,13 +603,42 @@ public final class EntryFiles implements EntryCatalog {
      */
     public boolean remove(Listed listed) throws IOException {
         try {
-            return removeIf(file(listed), aside -> {
+            Path file = file(listed);
+            boolean isRemoved = removeIf(file, aside -> {
                 BasicFileAttributes attributes = Files.readAttributes(
                         aside, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
                 return attributes.size() == listed.bytes()
                         && attributes.lastModifiedTime().toMillis() == listed.lastUsedMillis();
             });
+            Path directory = file.resolveSibling("");
+            if (isRemoved && removeEmpty(directory)) {
+                removeEmpty(directory.resolveSibling("")); // that of the target
+            }
+            return isRemoved;
         } catch (NoSuchFileException e) {
+            return false;
+        }
+    }
+
+    /** Removes unfinished files that were last written before then; returns their number. */
+    public long removeUnfinished(Instant before) throws IOException {
+        long[] removed = {0};
+        walk((kind, file, attributes) -> {
+            if (kind == Kind.UNFINISHED
+                    && attributes.lastModifiedTime().toInstant().isBefore(before)
+                    && Files.deleteIfExists(file)) {
+                removed[0]++;
+            }
+        });
+        return removed[0];
+    }
+
+    /** Removes a directory if it is empty; a store creates it again. */
+    static boolean removeEmpty(Path directory) {
+        try {
+            Files.delete(directory);
+            return true;
+        } catch (IOException e) {
             return false;
         }
     }
@@ -626,15 +674,19 @@ public final class EntryFiles implements EntryCatalog {
                 && hit.entry().contentHash().equals(entry.contentHash());
     }
 
-    private static void putBack(Path aside, Path file) throws IOException {
+    /** Gives a complete file its name, unless there is a file of that name; returns whether. */
+    static boolean link(Path complete, Path file) throws IOException {
         try {
-            Files.createLink(file, aside);
+            Files.createLink(file, complete);
+            return true;
         } catch (FileAlreadyExistsException e) {
-            return; // a newer one
-        } catch (UnsupportedOperationException | FileSystemException e) {
-            if (Files.notExists(file, LinkOption.NOFOLLOW_LINKS)) { // no links here, as on SMB
-                Files.move(aside, file, StandardCopyOption.ATOMIC_MOVE);
+            return false;
+        } catch (UnsupportedOperationException | IOException e) { // no links here, as on SMB
+            if (!Files.notExists(file, LinkOption.NOFOLLOW_LINKS)) {
+                return false;
             }
+            Files.move(complete, file, StandardCopyOption.ATOMIC_MOVE); // two may both succeed
+            return true;
         }
     }
 

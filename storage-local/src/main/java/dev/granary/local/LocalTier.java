@@ -132,14 +132,8 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     }
 
     private void recordUse(Path file, FileTime last) {
-        long now = config.clock().millis();
-        if (config.policy() == EvictionPolicy.LRU
-                && Math.abs(now - last.toMillis()) > USE_RESOLUTION.toMillis()) {
-            try {
-                Files.setLastModifiedTime(file, FileTime.fromMillis(now));
-            } catch (IOException e) {
-                return; // removed, or read-only: then nothing is evicted either
-            }
+        if (config.policy() == EvictionPolicy.LRU) {
+            EntryFiles.recordUse(file, last, config.clock().millis(), USE_RESOLUTION);
         }
     }
 
@@ -228,19 +222,6 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     public LoadResult read(Listed listed, Arena memory) {
         requireOpen();
         return config.trust().check(files.read(listed, memory));
-    }
-
-    /**
-     * Removes a listed entry unless it was replaced or used since; returns whether it was removed.
-     */
-    public boolean remove(Listed listed) {
-        requireOpen();
-        try {
-            return files.remove(listed);
-        } catch (IOException e) {
-            failures.record(NOT_REMOVED, e);
-            return false;
-        }
     }
 
     /** Removes every entry, and every file that is being written. */

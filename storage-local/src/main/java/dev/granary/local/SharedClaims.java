@@ -7,7 +7,6 @@ import dev.granary.cache.support.ClaimStore;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.DirectoryStream;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -59,7 +58,7 @@ final class SharedClaims implements ClaimStore {
             Files.createDirectories(file.getParent());
             Path written = write(file, claim);
             try {
-                if (link(written, file)) {
+                if (EntryFiles.link(written, file)) {
                     return new Result.Mine(Integer.toString(number));
                 }
                 Result seen = last(id, number, Optional.of(written));
@@ -80,22 +79,6 @@ final class SharedClaims implements ClaimStore {
     private static Path write(Path file, Claim claim) throws IOException {
         Path written = file.resolveSibling(file.getFileName() + "." + claim.nonce());
         return Files.write(written, claim.encode());
-    }
-
-    /** Gives a complete file its name, unless there is one. */
-    private static boolean link(Path written, Path file) throws IOException {
-        try {
-            Files.createLink(file, written);
-            return true;
-        } catch (FileAlreadyExistsException e) {
-            return false;
-        } catch (UnsupportedOperationException | IOException e) { // no links here, as on SMB
-            if (Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
-                return false;
-            }
-            Files.move(written, file, StandardCopyOption.ATOMIC_MOVE); // two may both succeed
-            return true;
-        }
     }
 
     @Override

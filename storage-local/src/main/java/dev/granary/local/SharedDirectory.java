@@ -14,6 +14,7 @@ import dev.granary.cache.support.CheckResult.Problem;
 import dev.granary.cache.support.CheckResult.Sound;
 import dev.granary.cache.support.ClaimStore;
 import dev.granary.cache.support.DaemonThreads;
+import dev.granary.cache.support.PinStore;
 import dev.granary.cache.support.SharedStore;
 
 import org.jspecify.annotations.Nullable;
@@ -25,6 +26,7 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
@@ -41,11 +43,15 @@ import java.util.stream.Stream;
  * takes as long as the file system does, which may be forever if its server does not answer.
  */
 public final class SharedDirectory implements PersistentCache, SharedStore {
+    /** The precision of the last use of an entry, which is the time of its file. */
+    private static final Duration USE_RESOLUTION = Duration.ofDays(1);
+
     private static final Duration ANSWER_LIMIT = Duration.ofSeconds(10);
 
     private final Path directory;
     private final boolean isWritable;
     private final TrustPolicy trust;
+    private final InstantSource clock;
     private final EntryFiles files;
     private volatile boolean isClosed;
 
@@ -56,9 +62,14 @@ public final class SharedDirectory implements PersistentCache, SharedStore {
      * @param trust which signatures of entries count
      */
     public SharedDirectory(Path directory, boolean isWritable, TrustPolicy trust) {
+        this(directory, isWritable, trust, InstantSource.system());
+    }
+
+    SharedDirectory(Path directory, boolean isWritable, TrustPolicy trust, InstantSource clock) {
         this.trust = trust;
         this.directory = directory.toAbsolutePath().normalize();
         this.isWritable = isWritable;
+        this.clock = clock;
         this.files = EntryFiles.shared(directory);
     }
 
@@ -76,11 +87,13 @@ public final class SharedDirectory implements PersistentCache, SharedStore {
         requireOpen();
         Path file = files.file(id);
         try {
-            LoadResult found = files.read(file, memory, decoder(id)).result();
-            if (isWritable && EntryFiles.isRemovable(found)) {
+            EntryFiles.Found found = files.read(file, memory, decoder(id));
+            if (isWritable && found.result() instanceof LoadResult.Hit) {
+                EntryFiles.recordUse(file, found.lastUse(), clock.millis(), USE_RESOLUTION);
+            } else if (isWritable && EntryFiles.isRemovable(found.result())) {
                 removeDamaged(file, id);
             }
-            return found;
+            return found.result();
         } catch (IOException e) {
             return new LoadResult.Unavailable(e.toString());
         }
@@ -99,7 +112,10 @@ public final class SharedDirectory implements PersistentCache, SharedStore {
                 trust.check(EntryFormat.decode(stored, id, VerificationLevel.CONTENT_HASH));
     }
 
-    /** Stores an entry. One with the same id and other content is replaced as a whole. */
+    /**
+     * Stores an entry. One with the same id and other content is replaced as a whole; the same
+     * content counts as used now.
+     */
     @Override
     public StoreResult store(Entry entry) {
         requireOpen();
@@ -111,10 +127,13 @@ public final class SharedDirectory implements PersistentCache, SharedStore {
                 .orElseGet(() -> has(entry) ? StoreResult.DUPLICATE : files.store(entry));
     }
 
+    /** Returns whether an entry is there; sets its last use, so that no collection removes it. */
     private boolean has(Entry entry) {
+        Path file = files.file(entry.id());
         try (Arena memory = Arena.ofConfined()) {
-            return EntryFiles.isInPlace(
-                    files.read(files.file(entry.id()), memory, decoder(entry.id())), entry, trust);
+            EntryFiles.Found found = files.read(file, memory, decoder(entry.id()));
+            return EntryFiles.isInPlace(found, entry, trust)
+                    && EntryFiles.recordUse(file, found.lastUse(), clock.millis(), Duration.ZERO);
         } catch (IOException e) {
             return false; // perhaps it can be replaced
         }
@@ -137,6 +156,11 @@ public final class SharedDirectory implements PersistentCache, SharedStore {
     @Override
     public ClaimStore claims() {
         return new SharedClaims(directory, this::loadNow);
+    }
+
+    /** Returns the pins, which lie beside the entries. Reads and writes nothing yet. */
+    public PinStore pins() {
+        return new SharedPins(directory);
     }
 
     @Override

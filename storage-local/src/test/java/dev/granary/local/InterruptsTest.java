@@ -285,7 +285,7 @@ final class InterruptsTest {
                 try (Arena memory = Arena.ofConfined()) {
                     assertThat(open.read(any, memory)).isNoneOf(LoadResult.Unavailable.class);
                 }
-                boolean _ = open.remove(any);
+                boolean _ = EntryFiles.in(open.directory()).remove(any);
             }
         }
 

@@ -98,15 +98,16 @@ final class LocalTierTest {
             tier.discard(entry);
             assertThat(tier.load(entry.id())).isAbsent();
             EntryCatalog.Listed listed = StoreInvariants.listed(tier).getFirst();
-            assertTrue(tier.remove(listed));
-            assertFalse(tier.remove(listed));
+            EntryFiles files = EntryFiles.in(tier.directory());
+            assertTrue(files.remove(listed));
+            assertFalse(files.remove(listed));
             assertThat(tier.load(other.id())).isAbsent();
             Entry newer = entries.entry(entry.id(), 700);
             tier.store(entry);
             EntryCatalog.Listed older = StoreInvariants.listed(tier).getFirst();
             clock.advance(Duration.ofSeconds(1));
             tier.store(newer);
-            assertFalse(tier.remove(older));
+            assertFalse(files.remove(older));
             tier.discard(entry);
             assertThat(tier.load(newer.id())).isHitOf(newer);
         }

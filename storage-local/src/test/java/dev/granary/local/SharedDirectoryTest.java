@@ -29,7 +29,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -204,6 +206,33 @@ class SharedDirectoryTest {
         assertInstanceOf(CheckResult.Sound.class, shared.check(false));
         assertEquals(before, tree());
         assertTrue(before.containsAll(List.of(beside, above)));
+    }
+
+    @Test
+    @DisplayName("A hit sets the time of the file once a day, a publication of the same content"
+            + " always; a read-only layer leaves no trace")
+    void lastUse() throws Exception {
+        TestClock clock = new TestClock();
+        SharedDirectory here = new SharedDirectory(directory, true, TrustPolicy.OFF, clock);
+        Entry entry = entries.entry(1000);
+        here.store(entry);
+        Path file = only().file();
+        Files.setLastModifiedTime(file, FileTime.from(clock.instant()));
+        FileTime first = Files.getLastModifiedTime(file);
+        clock.advance(Duration.ofHours(23));
+        assertThat(here.load(entry.id())).isHitOf(entry);
+        assertEquals(first, Files.getLastModifiedTime(file), "within a day");
+        assertEquals(StoreResult.DUPLICATE, here.store(entry));
+        assertEquals(clock.millis(), Files.getLastModifiedTime(file).toMillis());
+        clock.advance(Duration.ofHours(25));
+        SharedDirectory seed = new SharedDirectory(directory, false, TrustPolicy.OFF, clock);
+        assertThat(seed.load(entry.id())).isHitOf(entry);
+        assertFalse(clock.millis() == Files.getLastModifiedTime(file).toMillis());
+        assertThat(here.load(entry.id())).isHitOf(entry);
+        assertEquals(clock.millis(), Files.getLastModifiedTime(file).toMillis());
+        clock.advance(Duration.ofDays(-400)); // the clock of another machine was ahead
+        assertThat(here.load(entry.id())).isHitOf(entry);
+        assertEquals(clock.millis(), Files.getLastModifiedTime(file).toMillis());
     }
 
     private List<Path> tree() throws IOException {

@@ -31,8 +31,10 @@ import java.util.NavigableSet;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongConsumer;
+import java.util.function.ObjLongConsumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * Collector of a bucket: removes entries that no machine uses, or the least valuable ones over a
@@ -75,14 +77,22 @@ public final class BucketCollector {
     }
 
     /**
-     * The outcome for a target, in numbers of objects.
+     * The outcome for one or all targets, in numbers of objects.
      *
      * @param removed those that were removed
      * @param unremoved those that were to be removed and are still there
      * @param waiting those that a later collection or compaction removes
      * @param lostPacks packs that are missing or damaged, of which one was dropped
      */
-    public record Outcome(long removed, long unremoved, long waiting, List<String> lostPacks) {}
+    public record Outcome(long removed, long unremoved, long waiting, List<String> lostPacks) {
+        private Outcome plus(Outcome other) {
+            return new Outcome(
+                    removed + other.removed,
+                    unremoved + other.unremoved,
+                    waiting + other.waiting,
+                    Stream.concat(lostPacks.stream(), other.lostPacks.stream()).toList());
+        }
+    }
 
     /**
      * Plans a collection; changes nothing in the bucket.
@@ -128,17 +138,17 @@ public final class BucketCollector {
             Optional<ObjectName> pack = keys.packName(object.key());
             boolean isOld = plan.isOld(object.lastModifiedMillis());
             if (object.key().equals(keys.head())) {
-                plan.target(keys).hasHead = true;
+                plan.target(keys.namespace()).hasHead = true;
             } else if (pack.isPresent()) {
                 if (isOld && packs[0]++ < MAX_KEYS) { // further ones count as young
-                    plan.target(keys).listedOld.add(pack.get());
+                    plan.target(keys.namespace()).listedOld.add(pack.get());
                 }
             } else if (key.group(2).startsWith("c/")) {
                 if (isOld && plan.claims.size() < MAX_KEYS) {
                     plan.claims.add(object);
                 }
             } else {
-                settings.layout().listed(object).ifPresent(entry -> plan.target(keys)
+                settings.layout().listed(object).ifPresent(entry -> plan.target(keys.namespace())
                         .addUnpacked(entry.hash(), entry.bytes(), object.lastModifiedMillis()));
             }
         });
@@ -170,7 +180,8 @@ public final class BucketCollector {
     }
 
     private void readPack(CollectionPlan.Target target, PackInfo pack) {
-        switch (PackIndexReader.read(pack, target.keys(), PackIndexCache.NONE, store)) {
+        TargetLayout keys = settings.keys(target.namespace());
+        switch (PackIndexReader.read(pack, keys, PackIndexCache.NONE, store)) {
             case IndexResult.Ok(var index) -> target.addPack(pack.name(), index);
             case IndexResult.Lost _ ->
                 target.failure = Optional.of("pack " + pack.name()
@@ -203,6 +214,31 @@ public final class BucketCollector {
                 today.plusDays(SKEW_DAYS),
                 sinceMillis,
                 note -> plan.used(note.day(), note.ids()));
+    }
+
+    /**
+     * Removes the entries that leave from all targets. If one fails, its entries stay, and it has
+     * the cause.
+     *
+     * @param isDeleteExact true if the server honours the condition of a deletion
+     * @param progress receives the target and the number of its bytes read so far
+     */
+    public Outcome collect(
+            CollectionPlan plan, boolean isDeleteExact, ObjLongConsumer<String> progress) {
+        Outcome sum = new Outcome(0, 0, 0, List.of());
+        for (CollectionPlan.Target target : plan.targets()) {
+            if (target.hasWork()) {
+                String name = target.namespace();
+                try {
+                    sum = sum.plus(collect(
+                            plan, target, isDeleteExact, bytes -> progress.accept(name, bytes)));
+                } catch (IOException | CompactionException e) {
+                    target.keep();
+                    target.failure = Optional.of(String.valueOf(e.getMessage()));
+                }
+            }
+        }
+        return sum;
     }
 
     /**

@@ -1,13 +1,15 @@
 package dev.granary.s3;
 
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Sha256;
+import dev.granary.cache.support.PinStore;
 import dev.granary.s3.layout.ObjectName;
-import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.format.PackIndex;
 import dev.granary.s3.store.ObjectStore;
 
 import org.jspecify.annotations.Nullable;
 
+import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
@@ -32,7 +34,7 @@ import java.util.function.Predicate;
  */
 public final class CollectionPlan {
     /** The age below which nothing leaves: its publisher may not have noted its use yet. */
-    static final Duration YOUNG = Duration.ofDays(1);
+    public static final Duration YOUNG = Duration.ofDays(1);
 
     /** The number of days of which uses are counted. */
     static final int USE_DAYS = 30;
@@ -91,7 +93,8 @@ public final class CollectionPlan {
         private boolean isPinned;
         private boolean isLeaving;
         private boolean isOverBudget;
-        private double value; // the compile time that a byte of it saves
+        private double value; // in a bucket the compile time that a byte of it saves
+        private EntryCatalog.@Nullable Listed file; // in a directory
 
         Candidate(long prefix, long bytes, long compileNanos, boolean isYoung) {
             this.prefix = prefix;
@@ -117,7 +120,7 @@ public final class CollectionPlan {
 
     /** A target of the plan. */
     public final class Target {
-        private final TargetLayout keys;
+        private final String namespace;
         private List<Candidate> entries = new ArrayList<>();
         private long[] prefixes = {}; // of the entries
         final Set<ObjectName> listedOld = new HashSet<>(); // packs
@@ -125,17 +128,13 @@ public final class CollectionPlan {
         boolean hasRetired;
         Optional<String> failure = Optional.empty();
 
-        Target(TargetLayout keys) {
-            this.keys = keys;
-        }
-
-        TargetLayout keys() {
-            return keys;
+        Target(String namespace) {
+            this.namespace = namespace;
         }
 
         /** Returns the target, as {@link dev.granary.cache.Target#path()} does. */
         public String namespace() {
-            return keys.namespace();
+            return namespace;
         }
 
         /** Returns the reason why the target cannot be collected; empty if it can. */
@@ -198,6 +197,29 @@ public final class CollectionPlan {
                             one.id().prefix(), one.length(), one.compileNanos(), isYoung)));
         }
 
+        private void addFile(EntryCatalog.Listed file) {
+            long used = Math.max(1, file.lastUsedMillis()); // archives unpack files of 1970
+            Candidate entry = new Candidate(file.hash().prefix(), file.bytes(), 0, !isOld(used));
+            entry.file = file;
+            // the time may be a day older than the last use
+            entry.isUsed = used >= oldMillis() - YOUNG.toMillis() * rules.unusedDays();
+            entries.add(entry);
+        }
+
+        /**
+         * Removes the files that leave from a directory. One that a pin names by now, or for which
+         * {@code removal} returns false, stays.
+         */
+        public void collect(PinStore pins, Predicate<EntryCatalog.Listed> removal)
+                throws IOException {
+            pins.read(pin -> CollectionPlan.this.pinned(pin.ids()));
+            for (Candidate entry : entries) {
+                if (entry.isLeaving && entry.file != null) {
+                    entry.isLeaving = removal.test(entry.file);
+                }
+            }
+        }
+
         /** Merges the copies of entries, once all are there. */
         void merge() {
             entries.sort(Comparator.comparingLong(entry -> entry.prefix));
@@ -231,6 +253,28 @@ public final class CollectionPlan {
     CollectionPlan(Rules rules, long nowMillis) {
         this.rules = rules;
         this.nowMillis = nowMillis;
+    }
+
+    /**
+     * Plans the collection of a directory, where the time of a file is the last use of its entry.
+     * Over a budget, the least recently used ones leave.
+     *
+     * @throws IOException if the directory cannot be read, or a pin is damaged
+     */
+    public static CollectionPlan of(
+            EntryCatalog directory, PinStore pins, Rules rules, long nowMillis)
+            throws IOException {
+        CollectionPlan plan = new CollectionPlan(rules, nowMillis);
+        plan.firstNote = Optional.of(LocalDate.MIN); // each file has a time
+        directory.list(file -> {
+            if (file.namespace().startsWith(rules.targets())) {
+                plan.target(file.namespace()).addFile(file);
+            }
+        });
+        plan.targets().forEach(Target::merge);
+        pins.read(pin -> plan.pinned(pin.ids()));
+        plan.judge();
+        return plan;
     }
 
     /** Returns the targets, in the order of their names. */
@@ -283,8 +327,8 @@ public final class CollectionPlan {
         return writtenMillis > 0 && writtenMillis < oldMillis();
     }
 
-    Target target(TargetLayout keys) {
-        return targets.computeIfAbsent(keys.namespace(), _ -> new Target(keys));
+    Target target(String namespace) {
+        return targets.computeIfAbsent(namespace, Target::new);
     }
 
     /** Records a use; an entry that was to leave as unused stays. */
@@ -341,7 +385,9 @@ public final class CollectionPlan {
             for (Candidate entry : target.entries) {
                 if (entry.mayLeave() && !entry.isLeaving) {
                     long nanos = entry.compileNanos > 0 ? entry.compileNanos : expected;
-                    entry.value = nanos * Math.max(NO_USE, entry.uses) / Math.max(1, entry.bytes);
+                    entry.value = entry.file != null
+                            ? entry.file.lastUsedMillis()
+                            : nanos * Math.max(NO_USE, entry.uses) / Math.max(1, entry.bytes);
                     others.add(entry);
                 }
             }

@@ -83,7 +83,9 @@ class TrustTest {
     @DisplayName("what no reader would trust is not published; without a policy the first stays")
     void notPublished() {
         assertEquals(
-                new StoreResult.Refused(StoreResult.Scope.ENTRY, "it is not signed"),
+                new StoreResult.Refused(
+                        StoreResult.Scope.ENTRY,
+                        "it is not signed; sign with GRANARY_SIGNING_KEY, or only read here"),
                 tier(REQUIRE).store(entry));
         assertThat(tier(REQUIRE).load(entry.id())).isAbsent();
         assertThat(tier(REQUIRE).store(signed)).isStored();

@@ -88,7 +88,9 @@ public final class TrustPolicy {
     public Optional<StoreResult> refusal(Entry entry) {
         return mode == Mode.REQUIRE
                 ? objection(entry)
-                        .map(cause -> new StoreResult.Refused(StoreResult.Scope.ENTRY, cause))
+                        .map(cause -> new StoreResult.Refused(
+                                StoreResult.Scope.ENTRY,
+                                cause + "; sign with GRANARY_SIGNING_KEY, or only read here"))
                 : Optional.empty();
     }
 

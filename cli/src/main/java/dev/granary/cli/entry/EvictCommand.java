@@ -11,7 +11,6 @@ import dev.granary.cli.output.Units;
 import dev.granary.cli.place.DirectoryPlace;
 import dev.granary.cli.place.Place;
 import dev.granary.coordinator.config.ConfigException;
-import dev.granary.local.EntryFiles;
 
 import org.jspecify.annotations.Nullable;
 
@@ -19,7 +18,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -75,7 +73,7 @@ public final class EvictCommand extends OutputCommand {
             boolean isRemoving = !isDry && (!isAll || isConfirmed);
             Report report = report().field("place", from.name());
             List<EntryCatalog.Listed> removed =
-                    isRemoving ? remove(from.files(), victims, report) : victims;
+                    isRemoving ? remove(from, victims, report) : victims;
             long bytes = Place.bytes(removed);
             long kept = all.size() - (long) removed.size();
             long keptBytes = Place.bytes(all) - bytes;
@@ -116,25 +114,18 @@ public final class EvictCommand extends OutputCommand {
     }
 
     private List<EntryCatalog.Listed> remove(
-            EntryFiles files, List<EntryCatalog.Listed> victims, Report report) {
+            DirectoryPlace from, List<EntryCatalog.Listed> victims, Report report) {
         List<EntryCatalog.Listed> removed = new ArrayList<>();
         List<String> failures = new ArrayList<>();
         try (ProgressLine progress = new ProgressLine(err(), "evicting", victims.size())) {
             for (int i = 0; i < victims.size(); i++) {
                 progress.passing(i, victims.get(i).hash().hex());
-                try {
-                    if (files.remove(victims.get(i))) {
-                        removed.add(victims.get(i));
-                    }
-                } catch (IOException e) {
-                    failures.add(e.toString());
+                if (from.remove(victims.get(i), failures)) {
+                    removed.add(victims.get(i));
                 }
             }
         }
-        if (!failures.isEmpty()) {
-            report.problem(Units.plural(failures.size(), "entry") + " cannot be removed: "
-                    + failures.getFirst());
-        }
+        DirectoryPlace.addFailures(failures, report);
         return removed;
     }
 }

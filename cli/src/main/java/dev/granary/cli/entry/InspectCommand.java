@@ -39,7 +39,6 @@ import picocli.CommandLine.Parameters;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.List;
@@ -212,11 +211,7 @@ public final class InspectCommand extends OutputCommand {
         int number = 1;
         for (byte[] bytes : entry.binaries().toByteArrays()) {
             Path file = number == 1 ? binary : Path.of(binary + "." + number);
-            try {
-                Files.write(file, bytes);
-            } catch (IOException e) {
-                throw new CommandFailedException(file + " cannot be written: " + e);
-            }
+            write(file, bytes, file.toString());
             number++;
         }
     }

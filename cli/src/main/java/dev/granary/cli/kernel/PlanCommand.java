@@ -1,5 +1,7 @@
 package dev.granary.cli.kernel;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.DeviceSelection;
@@ -24,9 +26,6 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.stream.Collectors;
@@ -59,7 +58,7 @@ public final class PlanCommand extends OutputCommand {
         KernelPlan plan = PlanFile.read(file);
         PlanReport report = plan.report();
         if (picture != null) {
-            write(picture, PlanPicture.svg(plan));
+            write(picture, PlanPicture.svg(plan).getBytes(UTF_8), "The picture " + picture);
         }
         Optional<OpenClDevice> chosen = device.ifAny(DeviceSelection::oneOfOpenCl);
         Report result = report();
@@ -82,17 +81,6 @@ public final class PlanCommand extends OutputCommand {
             }
         }
         return 0;
-    }
-
-    private static void write(Path to, String text) throws CommandFailedException {
-        try {
-            Files.writeString(to, text);
-        } catch (IOException e) {
-            throw new CommandFailedException("The picture " + to + " cannot be written: "
-                    + (e instanceof NoSuchFileException
-                            ? "there is no such directory"
-                            : e.toString()));
-        }
     }
 
     private static void add(Report result, KernelPlan plan, PlanReport report) {

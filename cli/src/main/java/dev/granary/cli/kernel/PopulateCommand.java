@@ -2,6 +2,7 @@ package dev.granary.cli.kernel;
 
 import dev.granary.cache.Engine;
 import dev.granary.cache.Id;
+import dev.granary.cache.support.PinStore;
 import dev.granary.cache.support.Ticker;
 import dev.granary.cli.compiler.TemporaryDirectory;
 import dev.granary.cli.manifest.KernelSpec;
@@ -18,10 +19,7 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.s3.BucketPins;
-import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
-import dev.granary.s3.store.StoreFailure;
 
 import org.jspecify.annotations.Nullable;
 
@@ -106,7 +104,7 @@ public final class PopulateCommand extends KernelsCommand {
     @Option(
             names = "--pin",
             paramLabel = "NAME",
-            description = "pin the entries of this manifest in the bucket, in place of an earlier"
+            description = "pin the entries of this manifest in the layer, in place of an earlier"
                     + " pin of that name: collect removes none of them (lower-case letters,"
                     + " digits, - _ .)")
     private @Nullable String pin;
@@ -126,7 +124,7 @@ public final class PopulateCommand extends KernelsCommand {
         if (junit != null && !Files.isDirectory(junit.toAbsolutePath().resolveSibling("."))) {
             throw new ConfigException("there is no directory for --junit " + junit + "; create it");
         }
-        if (pin != null && !pin.matches(BucketPins.NAME)) {
+        if (pin != null && !pin.matches(PinStore.NAME)) {
             throw new ConfigException("--pin " + pin + ": a name has at most 100 lower-case"
                     + " letters, digits, - _ . and does not begin with a dot");
         }
@@ -147,9 +145,6 @@ public final class PopulateCommand extends KernelsCommand {
         BucketConfig bucket = Place.firstWritable(
                 config,
                 "give --bucket or set GRANARY_BUCKET. granary get fills only the local directory.");
-        if (pin != null && !(bucket instanceof BucketConfig.S3)) {
-            throw new ConfigException("--pin needs a bucket; " + bucket.name() + " is none");
-        }
         PopulateEngines selection = new PopulateEngines(device(), targets, own);
         selection.requireEnabled(config.enabled());
         Optional<String> problem = Place.problem(bucket);
@@ -241,11 +236,11 @@ public final class PopulateCommand extends KernelsCommand {
             throws ConfigException {
         String name = Objects.requireNonNull(pin);
         Optional<String> failure = Optional.of("not everything could be read back");
-        if (population.isComplete() && bucket instanceof BucketConfig.S3 s3) {
-            try (BucketTier tier = TierFactory.bucketForBackground(s3);
-                    BulkBucket bulk = tier.packed()) {
-                failure =
-                        bulk.pins().write(name, population.expected()).map(StoreFailure::toString);
+        if (population.isComplete() && bucket instanceof BucketConfig.Directory shared) {
+            failure = TierFactory.shared(shared).pins().write(name, population.expected());
+        } else if (population.isComplete()) {
+            try (BulkBucket bulk = TierFactory.bulk(bucket, Optional.empty())) {
+                failure = bulk.pins().write(name, population.expected());
             }
         }
         report.data("pinned", failure.isEmpty());

@@ -1,66 +1,57 @@
 package dev.granary.cli.operation;
 
-import dev.granary.cli.option.BucketOptions;
+import dev.granary.cache.support.PinStore;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.Converters;
-import dev.granary.cli.option.LocalOptions;
+import dev.granary.cli.option.LayerOptions;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
+import dev.granary.cli.place.DirectoryPlace;
 import dev.granary.cli.place.Place;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
-import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.s3.BucketCollector;
-import dev.granary.s3.BucketPins;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
 import dev.granary.s3.CollectionPlan;
 import dev.granary.s3.CollectionPlan.Sum;
-import dev.granary.s3.pack.compact.CompactionException;
 
 import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 
-/** {@code granary collect}: removes entries that no machine uses from a bucket. */
+/** {@code granary collect}: removes entries that no machine uses from a layer. */
 @Command(
         name = "collect",
-        description = "Show which entries of a bucket no machine uses any more, or, over a budget,"
-                + " are worth least; remove them with --delete. What is pinned or younger than a"
-                + " day stays. May run beside everything else, and be stopped at any time.")
+        description = "Show which entries of a bucket or shared directory no machine uses any more,"
+                + " or, over a budget, are worth least; remove them with --delete. What is pinned"
+                + " or younger than a day stays. May run beside everything else, and be stopped at"
+                + " any time.")
 public final class CollectCommand extends OutputCommand {
-    @Parameters(
-            arity = "0..1",
-            paramLabel = "PLACE",
-            description = "s3://NAME/PREFIX; default: the first writable bucket of GRANARY_BUCKET")
-    private @Nullable String place;
-
     @Mixin
-    private LocalOptions local = new LocalOptions();
-
-    @Mixin
-    private BucketOptions buckets = new BucketOptions();
+    private LayerOptions place = new LayerOptions();
 
     @Option(
             names = "--unused",
             paramLabel = "AGE",
             defaultValue = "90d",
             converter = Converters.Age.class,
-            description = "remove what no note of use names for that long, at least a day (default:"
+            description = "remove what has no noted use for that long, at least a day (default:"
                     + " ${DEFAULT-VALUE})")
     private Duration unused = Duration.ofDays(90);
 
@@ -68,8 +59,9 @@ public final class CollectCommand extends OutputCommand {
             names = "--budget",
             paramLabel = "SIZE",
             converter = Converters.Size.class,
-            description = "then remove entries with the least compile time x uses / bytes until the"
-                    + " rest has that size, such as 50GiB")
+            description = "then remove entries with the least compile time x uses / bytes, of a"
+                    + " directory the least recently used, until the rest has that size, such as"
+                    + " 50GiB")
     private @Nullable Long budget;
 
     @Option(
@@ -100,33 +92,95 @@ public final class CollectCommand extends OutputCommand {
         if (isAll && (target.isEmpty() || budget != null)) {
             throw new ConfigException("--all needs --target, and no --budget");
         }
-        if ((isListingPins || unpinned != null) && (isDeleting || isAll || budget != null)) {
+        if (isOfPins() && (isDeleting || isAll || budget != null)) {
             throw new ConfigException("--pins and --unpin collect nothing; give them alone");
         }
-        if (unpinned != null && !unpinned.matches(BucketPins.NAME)) {
+        if (unpinned != null && !unpinned.matches(PinStore.NAME)) {
             throw new ConfigException("--unpin " + unpinned + " is not the name of a pin");
         }
-        GranaryConfig config = buckets.set(local.builder()).build();
-        BucketConfig.S3 bucket = Place.writableBucket(
-                place,
-                buckets.set(GranaryConfig.builder()),
-                config,
-                "which evict --older-than and --to keep in bounds");
-        Report report = report().data("bucket", bucket.name());
-        try (BucketTier tier = TierFactory.bucket(bucket, TierFactory.directory(config));
-                BulkBucket bulk = tier.packed()) {
-            boolean isOfPins = isListingPins || unpinned != null;
-            boolean isHealthy = isOfPins
-                    ? pins(bulk.pins(), report)
-                    : collect(tier, bulk.collector(), report.line("in  " + bucket.name()));
+        BucketConfig layer = place.layer();
+        Report report = report().data("bucket", layer.name());
+        try {
+            boolean isHealthy = layer instanceof BucketConfig.Directory shared
+                    ? inDirectory(shared, report)
+                    : inBucket(layer, report);
             report.data("healthy", isHealthy).print();
             return isHealthy ? 0 : 1;
         } catch (IOException e) {
-            throw new CommandFailedException(bucket.name() + ": " + e.getMessage());
+            throw new CommandFailedException(layer.name() + ": " + e.getMessage());
         }
     }
 
-    private boolean pins(BucketPins pins, Report report) throws IOException {
+    private boolean inBucket(BucketConfig bucket, Report report) throws Exception {
+        try (BucketTier tier = place.open(bucket);
+                BulkBucket bulk = tier.packed()) {
+            if (isOfPins()) {
+                return pins(bulk.pins(), report);
+            }
+            report.line("in  " + bucket.name());
+            Optional<String> obstacle = isDeleting ? tier.packObstacle() : Optional.empty();
+            if (obstacle.isPresent()) {
+                throw new CommandFailedException(obstacle.get());
+            }
+            BucketCollector collector = bulk.collector();
+            CollectionPlan plan;
+            try (ProgressLine progress = new ProgressLine(err(), "collecting", 0)) {
+                progress.passing("reads " + (target.isEmpty() ? "all targets" : target));
+                plan = collector.plan(rules());
+            }
+            boolean isHealthy = !isDeleting || delete(tier, collector, plan, report);
+            for (CollectionPlan.Target each : plan.targets()) {
+                if (each.failure().isPresent()) {
+                    report.problem(each.namespace() + " is not collected: "
+                            + each.failure().get());
+                    isHealthy = false;
+                }
+            }
+            return add(plan, true, report) && isHealthy;
+        }
+    }
+
+    private boolean inDirectory(BucketConfig.Directory shared, Report report) throws Exception {
+        PinStore pins = TierFactory.shared(shared).pins();
+        try (DirectoryPlace directory = Place.of(shared)) {
+            if (isOfPins()) {
+                return pins(pins, report);
+            }
+            Place.requireEntries(directory);
+            CollectionPlan plan = CollectionPlan.of(
+                    directory.files(), pins, rules(), System.currentTimeMillis());
+            report.line("in  " + shared.name());
+            boolean isHealthy = !isDeleting || delete(directory, pins, plan, report);
+            return add(plan, false, report) && isHealthy;
+        }
+    }
+
+    /** Removes what leaves; returns false if something could not be removed. */
+    private boolean delete(
+            DirectoryPlace directory, PinStore pins, CollectionPlan plan, Report report)
+            throws IOException {
+        List<String> failures = new ArrayList<>();
+        try (ProgressLine progress = new ProgressLine(err(), "collecting", 0)) {
+            for (CollectionPlan.Target each : plan.targets()) {
+                progress.passing(each.namespace());
+                each.collect(pins, entry -> directory.remove(entry, failures));
+            }
+        }
+        long unfinished =
+                directory.files().removeUnfinished(Instant.now().minus(CollectionPlan.YOUNG));
+        report.count(
+                "removedUnfinished",
+                unfinished,
+                Units.plural(unfinished, "unfinished file") + " removed");
+        DirectoryPlace.addFailures(failures, report);
+        return failures.isEmpty();
+    }
+
+    private boolean isOfPins() {
+        return isListingPins || unpinned != null;
+    }
+
+    private boolean pins(PinStore pins, Report report) throws IOException {
         if (unpinned != null) {
             boolean isRemoved = pins.remove(unpinned);
             report.data("unpinned", unpinned);
@@ -145,26 +199,9 @@ public final class CollectCommand extends OutputCommand {
         return true;
     }
 
-    private boolean collect(BucketTier tier, BucketCollector collector, Report report)
-            throws IOException, CommandFailedException {
-        if (isDeleting) {
-            Optional<String> obstacle = tier.packObstacle();
-            if (obstacle.isPresent()) {
-                throw new CommandFailedException(obstacle.get());
-            }
-        }
-        CollectionPlan.Rules rules = new CollectionPlan.Rules(
+    private CollectionPlan.Rules rules() {
+        return new CollectionPlan.Rules(
                 target, unusedDays(), budget == null ? Long.MAX_VALUE : budget, isAll);
-        CollectionPlan plan;
-        try (ProgressLine progress = new ProgressLine(err(), "collecting", 0)) {
-            progress.passing("reads " + (target.isEmpty() ? "all targets" : target));
-            plan = collector.plan(rules);
-        }
-        boolean isHealthy = failures(plan, report);
-        if (isDeleting) {
-            isHealthy &= delete(tier, collector, plan, report);
-        }
-        return add(plan, report) && isHealthy;
     }
 
     /** Returns the number of days, rounded up. */
@@ -172,45 +209,19 @@ public final class CollectCommand extends OutputCommand {
         return (int) unused.plusDays(1).minusNanos(1).toDays();
     }
 
-    private static boolean failures(CollectionPlan plan, Report report) {
-        plan.targets().forEach(each -> each.failure()
-                .ifPresent(
-                        cause -> report.problem(each.namespace() + " is not collected: " + cause)));
-        return plan.targets().stream().allMatch(each -> each.failure().isEmpty());
-    }
-
     /** Removes what leaves; returns false if something that was to leave is still there. */
     private boolean delete(
             BucketTier tier, BucketCollector collector, CollectionPlan plan, Report report) {
-        boolean isHealthy = true;
-        long removed = 0;
-        long unremoved = 0;
-        long waiting = 0;
-        for (CollectionPlan.Target each : plan.targets()) {
-            if (!each.hasWork()) {
-                continue;
-            }
-            String failure;
-            try (ProgressLine progress = new ProgressLine(err(), "collecting", 0)) {
-                BucketCollector.Outcome done = collector.collect(
-                        plan,
-                        each,
-                        tier.honoursConditionalDelete(),
-                        bytes -> progress.passing(each.namespace() + " " + Units.bytes(bytes)));
-                removed += done.removed();
-                unremoved += done.unremoved();
-                waiting += done.waiting();
-                failure = done.lostPacks().isEmpty()
-                        ? ""
-                        : "packs missing or damaged: " + String.join(", ", done.lostPacks());
-            } catch (IOException | CompactionException e) {
-                failure = "not collected: " + e.getMessage();
-                each.keep();
-            }
-            if (!failure.isEmpty()) {
-                report.problem(each.namespace() + ": " + failure);
-                isHealthy = false;
-            }
+        BucketCollector.Outcome done;
+        try (ProgressLine progress = new ProgressLine(err(), "collecting", 0)) {
+            done = collector.collect(
+                    plan,
+                    tier.honoursConditionalDelete(),
+                    (target, bytes) -> progress.passing(target + " " + Units.bytes(bytes)));
+        }
+        boolean isHealthy = done.lostPacks().isEmpty();
+        if (!isHealthy) {
+            report.problem("packs missing or damaged: " + String.join(", ", done.lostPacks()));
         }
         long claims = collector.removeClaims(plan);
         long notes = 0;
@@ -220,35 +231,44 @@ public final class CollectCommand extends OutputCommand {
             report.problem("old notes of use are not removed: " + e.getMessage());
             isHealthy = false;
         }
-        report.count("removedObjects", removed, Units.plural(removed, "object") + " removed")
+        report.count(
+                        "removedObjects",
+                        done.removed(),
+                        Units.plural(done.removed(), "object") + " removed")
                 .count(
                         "waitingObjects",
-                        waiting,
-                        Units.plural(waiting, "object") + " replaced; their bytes go in one of the"
-                                + " next two runs, a day apart")
-                .data("unremovedObjects", unremoved)
+                        done.waiting(),
+                        Units.plural(done.waiting(), "object")
+                                + " replaced; their bytes go in one of the next two runs, a day"
+                                + " apart")
+                .data("unremovedObjects", done.unremoved())
                 .count("removedClaims", claims, Units.plural(claims, "old claim") + " removed")
                 .count("removedNotes", notes, Units.plural(notes, "old note") + " of use removed");
-        if (unremoved > 0) {
-            report.problem(Units.plural(unremoved, "object") + " could not be removed; this needs"
-                    + " s3:DeleteObject, and an age above a day");
+        if (done.unremoved() > 0) {
+            report.problem(Units.plural(done.unremoved(), "object") + " could not be removed; this"
+                    + " needs s3:DeleteObject, and an age above a day");
             isHealthy = false;
         }
         return isHealthy;
     }
 
-    /** Adds the plan to the report; returns false if the budget is exceeded. */
-    private boolean add(CollectionPlan plan, Report report) {
+    /**
+     * Adds the plan to the report; returns false if the budget is exceeded.
+     *
+     * @param isOfBucket false for a directory, which has no compile times and notes
+     */
+    private boolean add(CollectionPlan plan, boolean isOfBucket, Report report) {
         report.data("deleted", isDeleting);
+        String compile = isOfBucket ? "compile" : "-compile";
         ReportTable table = report.table(
                 "targets",
                 "~target",
                 (isDeleting ? "left" : "leave") + ":leaving",
                 "bytes:leavingBytes",
-                "compile:leavingCompileMillis",
+                compile + ":leavingCompileMillis",
                 "stay:staying",
                 "bytes:stayingBytes",
-                "compile:stayingCompileMillis");
+                compile + ":stayingCompileMillis");
         for (CollectionPlan.Target each : plan.targets()) {
             Sum leaving = each.leaving();
             Sum staying = each.staying();
@@ -256,10 +276,10 @@ public final class CollectCommand extends OutputCommand {
                     each.namespace(),
                     leaving.entries(),
                     Report.bytes(leaving.bytes()),
-                    Duration.ofNanos(leaving.compileNanos()),
+                    compileTime(leaving, isOfBucket),
                     staying.entries(),
                     Report.bytes(staying.bytes()),
-                    Duration.ofNanos(staying.compileNanos()));
+                    compileTime(staying, isOfBucket));
         }
         Sum leaving = sum(plan, CollectionPlan.Target::leaving);
         Sum staying = sum(plan, CollectionPlan.Target::staying);
@@ -270,19 +290,14 @@ public final class CollectCommand extends OutputCommand {
                 .line(Units.entries(leaving.entries(), leaving.bytes())
                         + (isDeleting ? " left, " : " would leave, ")
                         + Units.entries(staying.entries(), staying.bytes()) + " stay");
-        addStaying("pinned", sum(plan, CollectionPlan.Target::pinned), "stay as pinned", report);
-        addStaying(
-                "young",
-                sum(plan, CollectionPlan.Target::young),
-                "stay, younger than a day",
-                report);
+        add("pinned", sum(plan, CollectionPlan.Target::pinned), "stay as pinned", report);
+        Sum young = sum(plan, CollectionPlan.Target::young);
+        add("young", young, "stay, younger than a day", report);
         Sum over = sum(plan, CollectionPlan.Target::overBudget);
-        report.count(
-                "overBudget",
-                over.entries(),
-                Units.entries(over.entries(), over.bytes())
-                        + " of those that leave are over the budget");
-        addKnown(plan, report);
+        add("overBudget", over, "of those that leave are over the budget", report);
+        if (isOfBucket && !isAll) {
+            addKnown(plan, report);
+        }
         report.data("oldClaims", plan.claims())
                 .count(
                         "ignoredNotes",
@@ -300,14 +315,15 @@ public final class CollectCommand extends OutputCommand {
         return excess == 0;
     }
 
-    private static void addStaying(String name, Sum sum, String text, Report report) {
+    private static Optional<Duration> compileTime(Sum sum, boolean isKnown) {
+        return isKnown ? Optional.of(Duration.ofNanos(sum.compileNanos())) : Optional.empty();
+    }
+
+    private static void add(String name, Sum sum, String text, Report report) {
         report.count(name, sum.entries(), Units.entries(sum.entries(), sum.bytes()) + " " + text);
     }
 
     private void addKnown(CollectionPlan plan, Report report) {
-        if (isAll) {
-            return;
-        }
         Optional<LocalDate> knownFrom = plan.firstNote().map(day -> day.plusDays(unusedDays()));
         report.data("firstNote", plan.firstNote())
                 .data("knownFrom", knownFrom)

@@ -1,20 +1,16 @@
 package dev.granary.cli.operation;
 
-import dev.granary.cli.option.BucketOptions;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.Converters;
 import dev.granary.cli.option.DeviceSelection;
-import dev.granary.cli.option.LocalOptions;
+import dev.granary.cli.option.LayerOptions;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.TargetOption;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.Place;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
-import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
 import dev.granary.s3.pack.compact.CompactionException;
@@ -23,12 +19,9 @@ import dev.granary.s3.pack.compact.CompactionReport;
 import dev.granary.s3.pack.compact.PackCompactor;
 import dev.granary.s3.pack.compact.PackRemover;
 
-import org.jspecify.annotations.Nullable;
-
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -63,17 +56,8 @@ public final class CompactCommand extends OutputCommand {
     private static final String DAMAGED =
             "entry left unpacked: damaged; remove the objects, or publish the kernels again:";
 
-    @Parameters(
-            arity = "0..1",
-            paramLabel = "PLACE",
-            description = "s3://NAME/PREFIX; default: the first writable bucket of GRANARY_BUCKET")
-    private @Nullable String place;
-
     @Mixin
-    private LocalOptions local = new LocalOptions();
-
-    @Mixin
-    private BucketOptions buckets = new BucketOptions();
+    private LayerOptions place = new LayerOptions();
 
     @Mixin
     private TargetOption targets = new TargetOption();
@@ -111,9 +95,7 @@ public final class CompactCommand extends OutputCommand {
 
     @Override
     public Integer call() throws Exception {
-        GranaryConfig config = buckets.set(local.builder()).build();
-        BucketConfig.S3 bucket = Place.writableBucket(
-                place, buckets.set(GranaryConfig.builder()), config, "which has no packs");
+        BucketConfig bucket = place.layer();
         for (String id : without) {
             if (id.length() < MIN_DIGITS) {
                 throw new ConfigException("--without " + id + " is too short: give at least "
@@ -123,7 +105,7 @@ public final class CompactCommand extends OutputCommand {
         boolean isSuccess = true;
         Report report = report().data("bucket", bucket.name()).data("dryRun", isDry);
         List<String> namespaces = targets.namespaces(DeviceSelection.ANY);
-        try (BucketTier tier = TierFactory.bucket(bucket, TierFactory.directory(config));
+        try (BucketTier tier = place.open(bucket);
                 BulkBucket bulk = tier.packed()) {
             for (String target : namespaces) {
                 Report part = report.part("targets").data("target", target);
@@ -176,7 +158,7 @@ public final class CompactCommand extends OutputCommand {
      * action. Entries may vanish meanwhile; if all listed ones did, the listing was wrong.
      */
     private boolean compact(
-            BucketConfig.S3 bucket, BucketTier tier, BulkBucket bulk, String target, Report report)
+            BucketConfig bucket, BucketTier tier, BulkBucket bulk, String target, Report report)
             throws CompactionException, CommandFailedException {
         Optional<CompactionReport> compacted = Optional.empty();
         PackRemover.Removal removal;
@@ -204,7 +186,7 @@ public final class CompactCommand extends OutputCommand {
         report.line("in  " + bucket.name()).line("for " + target);
         add("adopted", adopted, "pack adopted", report);
         CompactionReport done = compacted.get();
-        add(bucket, done, removal, report);
+        add(tier.config().location().bucket(), done, removal, report);
         leftOut += done.leftOut();
         return done.lostPacks().isEmpty()
                 && done.unremoved() + removal.unremoved() == 0
@@ -214,7 +196,7 @@ public final class CompactCommand extends OutputCommand {
     }
 
     private static void add(
-            BucketConfig.S3 bucket,
+            String bucket,
             CompactionReport done,
             PackRemover.Removal removal,
             Report report) {
@@ -244,7 +226,7 @@ public final class CompactCommand extends OutputCommand {
         // compaction removes no damaged object, since no pack has a copy
         add("damaged", done.damagedKeys().size(), DAMAGED, report);
         List<String> damaged = done.damagedKeys().stream()
-                .map(key -> "s3://" + bucket.location().bucket() + "/" + key)
+                .map(key -> "s3://" + bucket + "/" + key)
                 .toList();
         report.data("damagedObjects", damaged);
         damaged.stream().limit(MAX_LISTED).forEach(address -> report.line("  " + address));

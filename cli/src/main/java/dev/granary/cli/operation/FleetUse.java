@@ -1,5 +1,6 @@
 package dev.granary.cli.operation;
 
+import dev.granary.cli.operation.StatsCommand.Usage;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
@@ -9,9 +10,9 @@ import dev.granary.s3.UseNotes.UseNote;
 
 import java.io.IOException;
 import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -42,6 +43,7 @@ final class FleetUse {
             Counter.RESTORES_INCOMPATIBLE,
             Counter.RESTORES_QUARANTINED);
 
+    final LocalDate today = LocalDate.now(ZoneOffset.UTC);
     final SortedMap<LocalDate, Sum> days = new TreeMap<>();
     final Map<String, Sum> targets = new HashMap<>();
     final Sum all = new Sum();
@@ -95,10 +97,11 @@ final class FleetUse {
         }
     }
 
-    /** Reads the notes of the last days, until {@code today} in UTC. */
-    static FleetUse read(UseNotes notes, LocalDate today, int days) throws IOException {
+    /** Reads the notes of the last days, with today. */
+    static FleetUse read(UseNotes notes, int days) throws IOException {
         FleetUse use = new FleetUse();
-        use.ignored = notes.read(today.minusDays(days - 1L), today.plusDays(1), use::add);
+        LocalDate first = use.today.minusDays(days - 1L);
+        use.ignored = notes.read(first, use.today.plusDays(1), use::add);
         return use;
     }
 
@@ -126,6 +129,13 @@ final class FleetUse {
         if (days.isEmpty()) {
             report.line("No machine has noted a use in this time.");
         }
+        addDays(report);
+        report.line("");
+        addMisses(report);
+    }
+
+    /** Adds a table of the days. */
+    ReportTable addDays(Report report) {
         ReportTable byDay = report.table(
                 "byDay",
                 "day",
@@ -143,17 +153,38 @@ final class FleetUse {
                 sum.hitRate().map(FleetUse::percent),
                 sum.count(Counter.COMPILED),
                 time(sum.savedMillis())));
-        report.line("");
-        ReportTable misses = report.table("misses", "misses:cause", "count");
-        misses().forEach(misses::row);
+        return byDay;
     }
 
-    /** Returns the misses of all days by their cause. */
-    Map<String, Long> misses() {
-        Map<String, Long> misses = new LinkedHashMap<>();
+    /** Adds a table of the targets of a bucket, with their use as far as it is noted. */
+    ReportTable addTargets(Map<String, Usage> usage, Report report) {
+        ReportTable byTarget = report.table(
+                "targets",
+                "=target",
+                "entries",
+                "size:bytes",
+                "compile time:compileMillis",
+                "nodes",
+                "last use");
+        usage.forEach((target, count) -> {
+            Optional<Sum> use = Optional.ofNullable(targets.get(target));
+            byTarget.row(
+                    target,
+                    count.entries(),
+                    Report.bytes(count.bytes()),
+                    time(count.compileMillis()),
+                    use.map(Sum::nodes).orElse(0),
+                    use.map(Sum::last));
+        });
+        return byTarget;
+    }
+
+    /** Adds a table of the misses of all days by their cause. */
+    ReportTable addMisses(Report report) {
+        ReportTable misses = report.table("misses", "misses:cause", "count");
         CAUSES.stream()
                 .filter(cause -> all.count(cause) > 0)
-                .forEach(cause -> misses.put(cause.label(), all.count(cause)));
+                .forEach(cause -> misses.row(cause.label(), all.count(cause)));
         return misses;
     }
 

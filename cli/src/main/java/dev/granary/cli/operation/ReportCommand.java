@@ -1,14 +1,15 @@
 package dev.granary.cli.operation;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.granary.cli.operation.StatsCommand.Usage;
 import dev.granary.cli.option.BucketOptions;
-import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.LocalOptions;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.PlaceOptions;
 import dev.granary.cli.output.HtmlPage;
 import dev.granary.cli.output.HtmlPage.Chart;
-import dev.granary.cli.output.HtmlPage.Table;
+import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.Counter;
@@ -21,17 +22,13 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDate;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 
@@ -77,13 +74,12 @@ public final class ReportCommand extends OutputCommand {
     @Override
     public Integer call() throws Exception {
         StatsCommand.requireDays(days);
-        LocalDate today = LocalDate.now(ZoneOffset.UTC);
         FleetUse use;
         try (BucketTier bucket = PlaceOptions.openBucket(place, local, buckets)) {
             Map<String, Usage> usage = StatsCommand.usage(bucket, err());
-            use = FleetUse.read(bucket.useNotes(), today, days);
+            use = FleetUse.read(bucket.useNotes(), days);
             String name = bucket.config().location().toString();
-            write(page(name, today, usage, use));
+            write(file, page(name, usage, use).html().getBytes(UTF_8), "the report");
         }
         report().field("file", file.toString())
                 .field("days", days)
@@ -92,20 +88,12 @@ public final class ReportCommand extends OutputCommand {
         return 0;
     }
 
-    private void write(HtmlPage page) throws CommandFailedException {
-        try {
-            Files.writeString(file, page.html());
-        } catch (IOException e) {
-            throw new CommandFailedException("the report cannot be written: " + e);
-        }
-    }
-
-    private HtmlPage page(String bucket, LocalDate today, Map<String, Usage> usage, FleetUse use) {
-        long entries = usage.values().stream().mapToLong(Usage::entries).sum();
-        long bytes = usage.values().stream().mapToLong(Usage::bytes).reduce(0, Units::sum);
+    private HtmlPage page(String bucket, Map<String, Usage> usage, FleetUse use) {
+        Report tables = new Report(out(), err(), true); // is never printed
+        Usage all = Usage.sum(usage);
         return new HtmlPage(
                 "Granary: " + bucket,
-                today.minusDays(days - 1L) + " to " + today + " (UTC), from the notes of "
+                use.today.minusDays(days - 1L) + " to " + use.today + " (UTC), from the notes of "
                         + Units.plural(use.all.nodes(), "machine") + ". Written by Granary "
                         + GranaryConfig.VERSION + ".",
                 List.of(
@@ -114,13 +102,16 @@ public final class ReportCommand extends OutputCommand {
                         List.of("hit rate", rate(use.all)),
                         List.of("compiled", Units.count(use.all.count(Counter.COMPILED))),
                         List.of("time saved", time(use.all.savedMillis())),
-                        List.of("entries", Units.count(entries)),
-                        List.of("size", Units.bytes(bytes))),
-                charts(today, usage, use),
-                tables(usage, use));
+                        List.of("entries", Units.count(all.entries())),
+                        List.of("size", Units.bytes(all.bytes()))),
+                charts(usage, use),
+                List.of(
+                        use.addDays(tables).html("By day"),
+                        use.addTargets(usage, tables).html("By target"),
+                        use.addMisses(tables).html("Misses by cause")));
     }
 
-    private List<Chart> charts(LocalDate today, Map<String, Usage> usage, FleetUse use) {
+    private List<Chart> charts(Map<String, Usage> usage, FleetUse use) {
         long mostSaved = use.days.values().stream()
                 .mapToLong(FleetUse.Sum::savedMillis)
                 .max()
@@ -135,28 +126,24 @@ public final class ReportCommand extends OutputCommand {
         return List.of(
                 byDay(
                         "Hit rate by day, in %",
-                        today,
                         use,
                         "line",
                         sum -> sum.hitRate().orElse(0.0) * 100,
                         ReportCommand::rate),
                 byDay(
                         "Compile time saved by day, in " + unit.unit(),
-                        today,
                         use,
                         "bar",
                         sum -> sum.savedMillis() / unit.size(),
                         sum -> time(sum.savedMillis())),
                 byDay(
                         "Nodes by day",
-                        today,
                         use,
                         "bar",
                         FleetUse.Sum::nodes,
                         sum -> Units.plural(sum.nodes(), "node")),
                 byDay(
                         "Compiled kernels by day",
-                        today,
                         use,
                         "bar",
                         sum -> sum.count(Counter.COMPILED),
@@ -185,7 +172,6 @@ public final class ReportCommand extends OutputCommand {
 
     private Chart byDay(
             String title,
-            LocalDate today,
             FleetUse use,
             String kind,
             ToDoubleFunction<FleetUse.Sum> value,
@@ -194,7 +180,7 @@ public final class ReportCommand extends OutputCommand {
         List<@Nullable Double> values = new ArrayList<>();
         List<String> texts = new ArrayList<>();
         for (int i = days - 1; i >= 0; i--) {
-            LocalDate day = today.minusDays(i);
+            LocalDate day = use.today.minusDays(i);
             FleetUse.Sum sum = use.days.get(day);
             labels.add(day.toString().substring("2026-".length()));
             values.add(sum == null ? null : value.applyAsDouble(sum));
@@ -220,50 +206,6 @@ public final class ReportCommand extends OutputCommand {
                         .<@Nullable Double>map(each -> value.applyAsDouble(each.getValue()))
                         .toList(),
                 largest.stream().map(each -> text.apply(each.getValue())).toList());
-    }
-
-    private static List<Table> tables(Map<String, Usage> usage, FleetUse use) {
-        List<List<String>> byDay = new ArrayList<>();
-        use.days
-                .reversed()
-                .forEach((day, sum) -> byDay.add(List.of(
-                        day.toString(),
-                        Units.count(sum.nodes()),
-                        Units.count(sum.ids()),
-                        Units.count(sum.hits()),
-                        rate(sum),
-                        Units.count(sum.count(Counter.COMPILED)),
-                        time(sum.savedMillis()))));
-        List<List<String>> byTarget = new ArrayList<>();
-        usage.forEach((target, count) -> {
-            Optional<FleetUse.Sum> sum = Optional.ofNullable(use.targets.get(target));
-            byTarget.add(List.of(
-                    target,
-                    Units.count(count.entries()),
-                    Units.bytes(count.bytes()),
-                    time(count.compileMillis()),
-                    Units.count(sum.map(FleetUse.Sum::nodes).orElse(0)),
-                    sum.map(each -> each.last().toString()).orElse(NONE)));
-        });
-        List<List<String>> misses = new ArrayList<>();
-        use.misses().forEach((cause, count) -> misses.add(List.of(cause, Units.count(count))));
-        return List.of(
-                new Table(
-                        "By day",
-                        List.of(
-                                "day",
-                                "nodes",
-                                "kernels used",
-                                "hits",
-                                "hit rate",
-                                "compiled",
-                                "time saved"),
-                        byDay),
-                new Table(
-                        "By target",
-                        List.of("target", "entries", "size", "compile time", "nodes", "last use"),
-                        byTarget),
-                new Table("Misses by cause", List.of("cause", "count"), misses));
     }
 
     private static String rate(FleetUse.Sum sum) {

@@ -22,8 +22,6 @@ import picocli.CommandLine.Option;
 
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.time.LocalDate;
-import java.time.ZoneOffset;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -88,7 +86,13 @@ public final class StatsCommand extends OutputCommand {
 
     /** Entries of one target. */
     record Usage(long entries, long bytes, long compileMillis) {
-        Usage plus(Usage other) {
+        private static final Usage NONE = new Usage(0, 0, 0);
+
+        static Usage sum(Map<String, Usage> usage) {
+            return usage.values().stream().reduce(NONE, Usage::plus);
+        }
+
+        private Usage plus(Usage other) {
             return new Usage(
                     entries + other.entries,
                     Units.sum(bytes, other.bytes),
@@ -98,12 +102,10 @@ public final class StatsCommand extends OutputCommand {
 
     @Override
     public Integer call() throws Exception {
-        if (isPrometheus && isJson()) {
-            throw new ConfigException("--prometheus and --json exclude each other; give one");
-        }
-        if (format == Format.GITHUB && (isPrometheus || isJson())) {
+        if ((isPrometheus && isJson())
+                || (format == Format.GITHUB && (isPrometheus || isJson()))) {
             throw new ConfigException(
-                    "--format, --json and --prometheus exclude each other; give one");
+                    "--format, --prometheus and --json exclude each other; give one");
         }
         requireDays(days);
         return isFleet ? showFleet() : showPlace();
@@ -120,7 +122,7 @@ public final class StatsCommand extends OutputCommand {
             throw new ConfigException("--prometheus and --reset have no effect on --fleet");
         }
         try (BucketTier bucket = place.openBucket()) {
-            FleetUse use = FleetUse.read(bucket.useNotes(), LocalDate.now(ZoneOffset.UTC), days);
+            FleetUse use = FleetUse.read(bucket.useNotes(), days);
             Report report = formatted().field("place", bucket.config().location());
             use.add(days, report);
             report.print();
@@ -224,20 +226,14 @@ public final class StatsCommand extends OutputCommand {
     private static Usage add(String namespace, Usage more, Map<String, Usage> usage) {
         String name =
                 usage.containsKey(namespace) || usage.size() < MAX_TARGETS ? namespace : OTHERS;
-        Usage sum = usage.getOrDefault(name, new Usage(0, 0, 0)).plus(more);
+        Usage sum = usage.getOrDefault(name, Usage.NONE).plus(more);
         usage.put(name, sum);
         return sum;
     }
 
     private void add(Map<String, Usage> usage, EntryCatalog catalog, Report report) {
-        report.field(
-                        "entries",
-                        usage.values().stream().mapToLong(Usage::entries).sum())
-                .field(
-                        "size:bytes",
-                        Report.bytes(usage.values().stream()
-                                .mapToLong(Usage::bytes)
-                                .reduce(0, Units::sum)));
+        Usage all = Usage.sum(usage);
+        report.field("entries", all.entries()).field("size:bytes", Report.bytes(all.bytes()));
         if (catalog instanceof BucketTier bucket) {
             addUse(usage, bucket, report);
             return;
@@ -251,32 +247,14 @@ public final class StatsCommand extends OutputCommand {
     private void addUse(Map<String, Usage> usage, BucketTier bucket, Report report) {
         FleetUse fleet = new FleetUse();
         try {
-            fleet = FleetUse.read(bucket.useNotes(), LocalDate.now(ZoneOffset.UTC), days);
+            fleet = FleetUse.read(bucket.useNotes(), days);
             report.field("nodes", fleet.all.nodes())
                     .field("saved:savedMillis", FleetUse.time(fleet.all.savedMillis()));
         } catch (IOException e) {
             report.problem(String.valueOf(e.getMessage()));
         }
         report.line("");
-        ReportTable targets = report.table(
-                "targets",
-                "=target",
-                "entries",
-                "size:bytes",
-                "compile time:compileMillis",
-                "nodes",
-                "last use");
-        Map<String, FleetUse.Sum> uses = fleet.targets;
-        usage.forEach((target, count) -> {
-            Optional<FleetUse.Sum> use = Optional.ofNullable(uses.get(target));
-            targets.row(
-                    target,
-                    count.entries(),
-                    Report.bytes(count.bytes()),
-                    FleetUse.time(count.compileMillis()),
-                    use.map(FleetUse.Sum::nodes).orElse(0),
-                    use.map(FleetUse.Sum::last));
-        });
+        fleet.addTargets(usage, report);
     }
 
     private void add(

@@ -7,7 +7,11 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
+import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.util.concurrent.Callable;
 
 /** Base of the commands that print either text or one JSON object. */
@@ -37,5 +41,16 @@ public abstract class OutputCommand implements Callable<Integer> {
     /** Returns the writer for progress and errors. */
     protected final PrintWriter err() {
         return spec.commandLine().getErr();
+    }
+
+    /** Writes a file that the user has named; {@code name} begins the message if that fails. */
+    protected static void write(Path file, byte[] content, String name)
+            throws CommandFailedException {
+        try {
+            Files.write(file, content);
+        } catch (IOException e) {
+            throw new CommandFailedException(name + " cannot be written: "
+                    + (e instanceof NoSuchFileException ? "there is no such directory" : e));
+        }
     }
 }

@@ -12,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * Table of a {@link Report}, with its rows as text in aligned columns and as JSON. If it is wider
@@ -30,6 +31,7 @@ public final class ReportTable {
     private final JsonArray json;
     private final List<String> headings;
     private final List<String> shown; // the headings of the text
+    private final List<String> titles; // the same without marks
     private final Map<String, List<List<String>>> groups = new LinkedHashMap<>(); // of the text
     private int limit = Integer.MAX_VALUE;
     private int rows;
@@ -40,6 +42,9 @@ public final class ReportTable {
         this.shown = this.headings.stream()
                 .filter(each -> !each.startsWith(GROUP) && !each.startsWith(JSON_ONLY))
                 .map(each -> each.split(":", 2)[0])
+                .toList();
+        this.titles = shown.stream()
+                .map(heading -> LEFT.matcher(heading).replaceFirst(""))
                 .toList();
     }
 
@@ -70,6 +75,20 @@ public final class ReportTable {
         return this;
     }
 
+    /** Returns all rows for a page, with their groups, if there are some, as the first column. */
+    public HtmlPage.Table html(String title) {
+        String group = headings.getFirst().startsWith(GROUP) ? headings.getFirst() : "";
+        List<List<String>> all = new ArrayList<>();
+        groups.forEach((name, cells) ->
+                cells.forEach(row -> all.add(group.isEmpty() ? row : joined(name, row))));
+        return new HtmlPage.Table(
+                title, group.isEmpty() ? titles : joined(group.substring(1), titles), all);
+    }
+
+    private static List<String> joined(String first, List<String> others) {
+        return Stream.concat(Stream.of(first), others.stream()).toList();
+    }
+
     void print(PrintWriter out) {
         groups.forEach((group, cells) -> {
             if (!group.isEmpty()) {
@@ -97,11 +116,7 @@ public final class ReportTable {
             for (int i = 0; i < shown.size(); i++) {
                 line.append(i == 0 || LEFT.matcher(shown.get(i)).lookingAt() ? "---|" : "--:|");
             }
-            printMarkdown(
-                    shown.stream()
-                            .map(heading -> LEFT.matcher(heading).replaceFirst(""))
-                            .toList(),
-                    out);
+            printMarkdown(titles, out);
             out.println(line);
             cells.forEach(row -> printMarkdown(row, out));
         });
@@ -118,9 +133,7 @@ public final class ReportTable {
 
     private void print(List<List<String>> cells, PrintWriter out) {
         List<List<String>> all = new ArrayList<>();
-        all.add(shown.stream()
-                .map(heading -> LEFT.matcher(heading).replaceFirst(""))
-                .toList());
+        all.add(titles);
         all.addAll(cells);
         int[] widths = widths(all);
         for (List<String> row : all) {

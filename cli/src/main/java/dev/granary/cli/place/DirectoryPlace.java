@@ -5,8 +5,11 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.DaemonThreads;
+import dev.granary.cli.output.Report;
+import dev.granary.cli.output.Units;
 import dev.granary.local.EntryFiles;
 
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
 import java.util.List;
@@ -62,6 +65,24 @@ public final class DirectoryPlace extends Place {
             }
         } catch (ExecutionException e) {
             throw new IllegalStateException(e.getCause());
+        }
+    }
+
+    /** Removes an entry unless it was used or replaced since; adds the cause if it cannot. */
+    public boolean remove(EntryCatalog.Listed entry, List<String> failures) {
+        try {
+            return files.remove(entry);
+        } catch (IOException e) {
+            failures.add(e.toString());
+            return false;
+        }
+    }
+
+    /** Reports entries that could not be removed. */
+    public static void addFailures(List<String> failures, Report report) {
+        if (!failures.isEmpty()) {
+            report.problem(Units.plural(failures.size(), "entry") + " cannot be removed: "
+                    + failures.getFirst());
         }
     }
 

@@ -19,8 +19,6 @@ import dev.granary.local.LocalTier;
 import dev.granary.local.PrivateSubdirectory;
 import dev.granary.s3.BucketTier;
 
-import org.jspecify.annotations.Nullable;
-
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -123,13 +121,18 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
     public static Place source(String text, GranaryConfigBuilder builder)
             throws ConfigException, LocalDirectoryException {
         Place place = isLayer(text) ? of(bucket(text, builder)) : directory(path(text));
+        requireEntries(place);
+        return place;
+    }
+
+    /** Refuses a directory that has no entries and never had one. */
+    public static void requireEntries(Place place) throws ConfigException {
         if (place instanceof DirectoryPlace local && !local.files().exists()) {
             throw new ConfigException(SafeText.of(place.name())
                     + (Files.isDirectory(local.directory())
                             ? " has no entries: it has no subdirectory v3"
                             : " is not a directory"));
         }
-        return place;
     }
 
     private static DirectoryPlace directory(Path named) {
@@ -182,7 +185,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
         };
     }
 
-    static DirectoryPlace of(BucketConfig.Directory shared) throws LocalDirectoryException {
+    public static DirectoryPlace of(BucketConfig.Directory shared) throws LocalDirectoryException {
         if (TierFactory.shared(shared).silence().orElse(null)
                 instanceof Problem(var cause, var cure)) {
             throw new LocalDirectoryException(cause + "; " + cure);
@@ -241,23 +244,6 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
             throw new ConfigException(bucket.name() + " is configured as read-only");
         }
         return bucket;
-    }
-
-    /**
-     * Returns the bucket that a text names, else the first writable one.
-     *
-     * @param why completes the message for a directory
-     */
-    public static BucketConfig.S3 writableBucket(
-            @Nullable String text, GranaryConfigBuilder builder, GranaryConfig config, String why)
-            throws ConfigException {
-        BucketConfig layer = text != null
-                ? writableLayer(text, builder)
-                : firstWritable(config, "give s3://NAME/PREFIX or set GRANARY_BUCKET.");
-        if (layer instanceof BucketConfig.S3 bucket) {
-            return bucket;
-        }
-        throw new ConfigException(layer.name() + " is a directory, " + why + "; name a bucket.");
     }
 
     /** Returns the first writable layer; {@code cure} tells how to configure one. */

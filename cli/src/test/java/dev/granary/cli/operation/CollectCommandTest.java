@@ -235,12 +235,11 @@ class CollectCommandTest {
     }
 
     @Test
-    @DisplayName("wrong options, and a directory, end with 2 and the remedy")
+    @DisplayName("wrong options end with 2 and the remedy")
     void misuse() {
         collect("--unused", "12h").exits(2).reports("at least 1d");
         collect("--pins", "--delete").exits(2).reports("give them alone");
         collect("--unpin", "No").exits(2).reports("is not the name of a pin");
-        Cli.run("collect", "file://" + directory).exits(2).reports("evict --older-than and --to");
         Cli.run("populate", "k.toml", "--pin", ".x").exits(2).reports("lower-case letters");
     }
 }

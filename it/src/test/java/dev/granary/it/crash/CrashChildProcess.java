@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
+import dev.granary.local.EntryFiles;
 import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
 
@@ -172,7 +173,8 @@ final class CrashChildProcess {
             default -> {
                 List<EntryCatalog.Listed> listed = listed();
                 if (!listed.isEmpty()) {
-                    tier.remove(listed.get(random.nextInt(listed.size())));
+                    EntryFiles.in(tier.directory())
+                            .remove(listed.get(random.nextInt(listed.size())));
                 }
             }
         }
