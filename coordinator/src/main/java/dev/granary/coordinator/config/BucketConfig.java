@@ -3,11 +3,14 @@ package dev.granary.coordinator.config;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Location;
+import dev.granary.s3.store.ConnectionOption;
 
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.function.Supplier;
 
 /** Configuration of one shared layer: a bucket of an object store, or a shared directory. */
@@ -30,6 +33,7 @@ public sealed interface BucketConfig {
      * @param region its region; empty: the result of the AWS SDK's usual chain
      * @param client the client library
      * @param credentials the source of its credentials; empty: the AWS SDK's usual chain
+     * @param options further options of its address
      */
     record S3(
             S3Location location,
@@ -37,7 +41,8 @@ public sealed interface BucketConfig {
             Optional<URI> endpoint,
             Optional<String> region,
             S3ClientLibrary client,
-            Optional<Supplier<BucketCredentials>> credentials)
+            Optional<Supplier<BucketCredentials>> credentials,
+            Map<ConnectionOption, String> options)
             implements BucketConfig {
         @Override
         public String address() {
@@ -55,6 +60,26 @@ public sealed interface BucketConfig {
             return access == S3Access.READ_WRITE;
         }
 
+        /** Returns the options that exclude each other, with the cure; empty if none do. */
+        String conflict() {
+            boolean isAnonymous = options.containsKey(ConnectionOption.CREDENTIALS);
+            boolean isOfAmazon = options.containsKey(ConnectionOption.DUAL_STACK)
+                    || options.containsKey(ConnectionOption.FIPS);
+            if (isAnonymous && isWritable()) {
+                return "credentials=none, and unsigned requests must not write: add access=read";
+            }
+            if (isAnonymous && options.containsKey(ConnectionOption.PROFILE)) {
+                return "credentials=none and profile=: omit one of them";
+            }
+            if (isOfAmazon && endpoint.isPresent()) {
+                return "dual-stack= or fips=, and an endpoint: omit one of them";
+            }
+            boolean isOfAws = isOfAmazon || options.containsKey(ConnectionOption.PATH_STYLE);
+            return isOfAws && client != S3ClientLibrary.AWS
+                    ? "dual-stack=, fips= or path-style=, which need client=aws"
+                    : "";
+        }
+
         /** Returns a text for people: the name, and the values that differ from the defaults. */
         @Override
         public String toString() {
@@ -63,7 +88,8 @@ public sealed interface BucketConfig {
                     + (client == S3ClientLibrary.AWS
                             ? ""
                             : " through " + client.name().toLowerCase(Locale.ROOT))
-                    + (isWritable() ? "" : ", read-only");
+                    + (isWritable() ? "" : ", read-only")
+                    + (options.isEmpty() ? "" : ", " + new TreeMap<>(options));
         }
     }
 

@@ -3,11 +3,14 @@ package dev.granary.coordinator.config;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Location;
+import dev.granary.s3.store.ConnectionOption;
 
 import java.net.URI;
 import java.nio.file.Path;
+import java.util.EnumMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
@@ -22,7 +25,8 @@ import java.util.regex.Pattern;
  */
 record BucketUri(String text) {
     private static final String OPTIONS =
-            "options such as ?access=read&endpoint=URL&region=NAME&client=minio, each once";
+            "options such as ?access=read&endpoint=URL&region=NAME&client=minio&profile=NAME,"
+                    + " each once";
     private static final String DIRECTORY_OPTION =
             "access=read or access=read-write as the only option of a file: address";
     private static final Pattern SEPARATOR = Pattern.compile("[\\s,]+");
@@ -59,6 +63,7 @@ record BucketUri(String text) {
         Optional<URI> endpoint = defaultEndpoint;
         Optional<String> region = Optional.empty();
         S3ClientLibrary client = defaultClient;
+        Map<ConnectionOption, String> more = new EnumMap<>(ConnectionOption.class);
         Set<String> seen = new HashSet<>();
         for (String option : mark < 0 ? new String[0] : text.substring(mark + 1).split("&", -1)) {
             int sign = option.indexOf('=');
@@ -88,14 +93,27 @@ record BucketUri(String text) {
                     }
                     region = Optional.of(value);
                 }
-                default -> throw new Setting.WrongPart(shown, OPTIONS);
+                default -> {
+                    ConnectionOption other = ConnectionOption.of(name)
+                            .orElseThrow(() -> new Setting.WrongPart(shown, OPTIONS));
+                    if (!other.accepts(value)) {
+                        throw new Setting.WrongPart(shown, other.expected());
+                    }
+                    more.put(other, value);
+                }
             }
         }
         return isDirectory
                 ? new BucketConfig.Directory(
                         Path.of(URI.create(address)).normalize(), access == S3Access.READ_WRITE)
                 : new BucketConfig.S3(
-                        S3Location.parse(address), access, endpoint, region, client, credentials);
+                        S3Location.parse(address),
+                        access,
+                        endpoint,
+                        region,
+                        client,
+                        credentials,
+                        more);
     }
 
     private static <T> T part(Setting<T> setting, String option, String value) {

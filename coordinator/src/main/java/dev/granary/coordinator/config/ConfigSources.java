@@ -135,6 +135,10 @@ final class ConfigSources {
         Set<String> names = new HashSet<>();
         for (BucketUri each : find(Setting.BUCKET).orElse(List.of())) {
             BucketConfig layer = each.with(endpoint, client, credentials);
+            String conflict = layer instanceof BucketConfig.S3 bucket ? bucket.conflict() : "";
+            if (!conflict.isEmpty()) {
+                throw new ConfigException("The bucket " + layer.address() + " has " + conflict + ".");
+            }
             if (!names.add(layer.name())) {
                 throw new ConfigException("The bucket " + layer.name()
                         + " is named twice; name each once, in lookup order.");
