@@ -345,6 +345,34 @@ class BucketDiagnosticsTest {
                 () -> store.requests().toString());
     }
 
+    @Test
+    @DisplayName("a bucket configured read-only that may be written: reported if the server is"
+            + " known to refuse the one write; nothing is changed")
+    void excessRights() {
+        MemoryObjectStore store = new MemoryObjectStore();
+        List<CheckResult> unknown = check(store, S3Access.READ);
+        assertEquals(1, unknown.size(), unknown::toString);
+        assertTrue(store.requests().stream().allMatch(request -> request.startsWith("GET")));
+        List<CheckResult> sound = check(store); // writes the marker
+        assertEquals(new CheckResult.Sound("conditional writes: FULL"), sound.getLast());
+        List<String> before = store.keys();
+        store.forgetRequests();
+        assertNotice(
+                check(store, S3Access.READ),
+                "these credentials may also write",
+                "granary doctor s3://bucket/team --policy reader");
+        assertEquals(before, store.keys());
+        assertEquals(3, store.requests().size(), () -> store.requests().toString());
+        MemoryObjectStore readers = new MemoryObjectStore() {
+            @Override
+            public WriteResult replaceIfMatch(String key, String etag, byte[] body) {
+                return new WriteResult.NotAllowed(Fault.DENIED);
+            }
+        };
+        readers.place("team/granary.json", store.body("team/granary.json"));
+        assertEquals(1, check(readers, S3Access.READ).size());
+    }
+
     /** Returns a store as credentials without the permission to list see it. */
     private static MemoryObjectStore withoutListing() {
         StoreFailure denied = Fault.DENIED;
