@@ -112,7 +112,14 @@ class DoctorTest {
             for (String client : List.of("aws", "minio")) {
                 doctor(endpoint, "--client", client).exits(0); // writes the marker
                 Cli read = Cli.run(
-                        "doctor", "--dir", local, reader, "--endpoint", endpoint, "--client", client);
+                        "doctor",
+                        "--dir",
+                        local,
+                        reader,
+                        "--endpoint",
+                        endpoint,
+                        "--client",
+                        client);
                 read.prints(
                         "ok       bucket: s3://kernels/team answers, and reading is allowed",
                         note,

@@ -137,7 +137,8 @@ final class ConfigSources {
             BucketConfig layer = each.with(endpoint, client, credentials);
             String conflict = layer instanceof BucketConfig.S3 bucket ? bucket.conflict() : "";
             if (!conflict.isEmpty()) {
-                throw new ConfigException("The bucket " + layer.address() + " has " + conflict + ".");
+                throw new ConfigException(
+                        "The bucket " + layer.address() + " has " + conflict + ".");
             }
             if (!names.add(layer.name())) {
                 throw new ConfigException("The bucket " + layer.name()
