@@ -24,6 +24,7 @@ import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.pack.PackPublisher;
 import dev.granary.s3.store.ConnectionOption;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.WriteResult;
 
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -221,12 +222,12 @@ class ConnectionOptionsTest {
             publisher.finish();
             assertEquals(List.of(), problems);
             assertThat(tier.store(entry)).isStored();
-            ClaimStore.Result ignored = tier.claims()
+            ClaimStore.Result _ = tier.claims()
                     .claim(entry.id(), new ClaimStore.Claim(
                                     "0123456789abcdef",
                                     Duration.ofSeconds(1),
                                     ClaimStore.Claim.State.COMPILING));
-            tier.useNotes()
+            WriteResult _ = tier.useNotes()
                     .write(new UseNotes.UseNote(
                             LocalDate.EPOCH, "0123456789abcdef", new TreeMap<>(), Map.of()));
             assertTrue(packed.pins().write("release", Set.of(entry.id())).isEmpty());

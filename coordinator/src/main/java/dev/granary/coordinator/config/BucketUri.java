@@ -7,7 +7,7 @@ import dev.granary.s3.store.ConnectionOption;
 
 import java.net.URI;
 import java.nio.file.Path;
-import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -63,7 +63,7 @@ record BucketUri(String text) {
         Optional<URI> endpoint = defaultEndpoint;
         Optional<String> region = Optional.empty();
         S3ClientLibrary client = defaultClient;
-        Map<ConnectionOption, String> more = new EnumMap<>(ConnectionOption.class);
+        Map<ConnectionOption, String> more = new HashMap<>();
         Set<String> seen = new HashSet<>();
         for (String option : mark < 0 ? new String[0] : text.substring(mark + 1).split("&", -1)) {
             int sign = option.indexOf('=');
@@ -113,7 +113,7 @@ record BucketUri(String text) {
                         region,
                         client,
                         credentials,
-                        more);
+                        Map.copyOf(more));
     }
 
     private static <T> T part(Setting<T> setting, String option, String value) {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.store.ConnectionOption;
+import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.TrafficCounter;
 
@@ -33,7 +34,7 @@ class AmazonEndpointsTest {
         endpoint.ifPresent(config::endpoint);
         try (ObjectStore store = AwsTransport.open(
                 config.build().connection(), new TrafficCounter(), _ -> recorder)) {
-            store.get("key", 100);
+            GetResult _ = store.get("key", 100);
         }
         return recorder.addresses.getFirst();
     }
