@@ -505,7 +505,7 @@ public final class Granary implements AutoCloseable {
             Deadline limit = Deadline.after(config.flushLimit());
             CompletableFuture<?> advice = adviseOnMisses();
             try {
-                if (tiers.target().flatMap(layer -> layer.bounds().failure()).isEmpty()) {
+                if (tiers.target().filter(Layer::isFailing).isEmpty()) {
                     flushNow(config.flushLimit());
                 } else { // its uploads would fail as well
                     writeBehind.flushLocal(limit);

@@ -13,8 +13,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Collection;
+import java.util.NavigableSet;
 import java.util.Optional;
-import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.function.Consumer;
@@ -56,7 +56,7 @@ final class SharedPins implements PinStore {
 
     @Override
     public void read(Consumer<Pin> visitor) throws IOException {
-        SortedSet<Path> pins = new TreeSet<>();
+        NavigableSet<Path> pins = new TreeSet<>();
         try (DirectoryStream<Path> files = Files.newDirectoryStream(root)) {
             files.forEach(pins::add);
         } catch (NoSuchFileException e) {

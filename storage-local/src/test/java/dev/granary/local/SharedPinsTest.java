@@ -1,15 +1,15 @@
 package dev.granary.local;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.format.TrustPolicy;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.granary.cache.Id;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.cache.support.PinStore;
 import dev.granary.testing.SystemTool;
 
@@ -70,8 +70,7 @@ class SharedPinsTest {
         assertEquals(Optional.empty(), pins.write("a", List.of()));
         assertEquals(Optional.empty(), pins.write("b", List.of(one, other, other)));
         Files.writeString(root.resolve(".b"), "unfinished");
-        assertEquals(
-                List.of("a", "b"), read().stream().map(PinStore.Pin::name).toList());
+        assertEquals(List.of("a", "b"), read().stream().map(PinStore.Pin::name).toList());
         PinStore.Pin pin = read().getLast();
         assertEquals(2, pin.entries());
         assertEquals(
@@ -79,8 +78,7 @@ class SharedPinsTest {
                 LongStream.of(pin.ids().get(one.target().path()))
                         .boxed()
                         .collect(Collectors.toSet()));
-        assertEquals(
-                Files.getLastModifiedTime(root.resolve("b")).toMillis(), pin.writtenMillis());
+        assertEquals(Files.getLastModifiedTime(root.resolve("b")).toMillis(), pin.writtenMillis());
         assertTrue(pins.remove("b"));
         assertFalse(pins.remove("b"));
         assertEquals(1, read().size());
@@ -101,7 +99,8 @@ class SharedPinsTest {
     }
 
     @Test
-    @DisplayName("A pin that is damaged in any byte, cut, or no file ends the reading with its name")
+    @DisplayName(
+            "A pin that is damaged in any byte, cut, or no file ends the reading with its name")
     void damaged() throws Exception {
         pins.write("p", List.of(id()));
         Path file = root.resolve("p");

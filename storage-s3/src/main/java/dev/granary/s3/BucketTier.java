@@ -264,6 +264,11 @@ public final class BucketTier implements PersistentCache, EntryCatalog, SharedSt
         return new UseNotes(layout, store, store.forProbe());
     }
 
+    /** Returns true if requests are not signed: a public bucket, which learns of no use. */
+    public boolean isAnonymous() {
+        return config.connection().isAnonymous();
+    }
+
     /** Records that conditional writes are not exact, in spite of the verdict. */
     public void disprove(String evidence) {
         capabilities.disprove(evidence);

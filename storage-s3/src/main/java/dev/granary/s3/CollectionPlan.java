@@ -262,8 +262,7 @@ public final class CollectionPlan {
      * @throws IOException if the directory cannot be read, or a pin is damaged
      */
     public static CollectionPlan of(
-            EntryCatalog directory, PinStore pins, Rules rules, long nowMillis)
-            throws IOException {
+            EntryCatalog directory, PinStore pins, Rules rules, long nowMillis) throws IOException {
         CollectionPlan plan = new CollectionPlan(rules, nowMillis);
         plan.firstNote = Optional.of(LocalDate.MIN); // each file has a time
         directory.list(file -> {

@@ -255,7 +255,8 @@ abstract class CredentialSourcesContract {
         Files.writeString(home.resolve("config"), "[default]\nregion = eu-central-1\n");
         assertEquals(
                 "DENIED no credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,"
-                        + " or name a profile by AWS_PROFILE",
+                        + " or name a profile by AWS_PROFILE; a public bucket needs access=read and"
+                        + " credentials=none",
                 read(Map.of()));
     }
 }

@@ -34,6 +34,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -207,6 +208,7 @@ class StallTest {
                 Optional.empty(),
                 Optional.of(() ->
                         new ConnectionSettings.Credentials("key", "secret", Optional.empty())),
+                Map.of(),
                 4,
                 LONG,
                 Duration.ofSeconds(1),

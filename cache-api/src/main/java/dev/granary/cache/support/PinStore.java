@@ -74,7 +74,10 @@ public interface PinStore {
         }
 
         private static long[] prefixes(String[] words) {
-            return Arrays.stream(words).skip(1).mapToLong(HexFormat::fromHexDigitsToLong).toArray();
+            return Arrays.stream(words)
+                    .skip(1)
+                    .mapToLong(HexFormat::fromHexDigitsToLong)
+                    .toArray();
         }
 
         private static String digits(Id id) {

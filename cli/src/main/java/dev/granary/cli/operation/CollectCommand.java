@@ -147,8 +147,8 @@ public final class CollectCommand extends OutputCommand {
                 return pins(pins, report);
             }
             Place.requireEntries(directory);
-            CollectionPlan plan = CollectionPlan.of(
-                    directory.files(), pins, rules(), System.currentTimeMillis());
+            CollectionPlan plan =
+                    CollectionPlan.of(directory.files(), pins, rules(), System.currentTimeMillis());
             report.line("in  " + shared.name());
             boolean isHealthy = !isDeleting || delete(directory, pins, plan, report);
             return add(plan, false, report) && isHealthy;

@@ -196,10 +196,7 @@ public final class CompactCommand extends OutputCommand {
     }
 
     private static void add(
-            String bucket,
-            CompactionReport done,
-            PackRemover.Removal removal,
-            Report report) {
+            String bucket, CompactionReport done, PackRemover.Removal removal, Report report) {
         long removed = done.removed() + removal.removed();
         report.data("packed", done.packed())
                 .data("packsWritten", done.written())

@@ -7,12 +7,14 @@ import dev.granary.cache.support.CheckResult.Sound;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.OutputCommand;
+import dev.granary.cli.option.PlaceOptions;
 import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.coordinator.tier.Tiers;
 import dev.granary.local.ClaimResult;
@@ -21,9 +23,12 @@ import dev.granary.local.LocalClaims;
 import dev.granary.local.LocalTier;
 import dev.granary.s3.BucketTier;
 
+import org.jspecify.annotations.Nullable;
+
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -36,10 +41,16 @@ import java.util.function.BooleanSupplier;
         name = "doctor",
         description = "Show the devices; check them, the local directory and the buckets.")
 public final class DoctorCommand extends OutputCommand {
+    private static final long LOW_SPACE_BYTES = 256L << 20;
+
+    @Parameters(
+            arity = "0..1",
+            paramLabel = "PLACE",
+            description = "a bucket or shared directory, as with --bucket")
+    private @Nullable String place;
+
     @Mixin
     private StoreOptions stores = new StoreOptions();
-
-    private static final long LOW_SPACE_BYTES = 256L << 20;
 
     @Mixin
     private DeviceOption device = new DeviceOption();
@@ -50,9 +61,21 @@ public final class DoctorCommand extends OutputCommand {
                     + " directory and buckets are there, for probes of a running service")
     private boolean isQuick;
 
+    @Option(
+            names = "--policy",
+            paramLabel = "ROLE",
+            description = "only print a policy for the first bucket, to copy:"
+                    + " ${COMPLETION-CANDIDATES}; sends nothing")
+    private @Nullable BucketPolicy policy;
+
     @Override
     public Integer call() throws Exception {
-        GranaryConfig config = stores.config();
+        GranaryConfigBuilder settings = stores.builder();
+        GranaryConfig config = (place == null ? settings : settings.bucket(place)).build();
+        if (policy != null) {
+            out().println(policy.json(PlaceOptions.firstBucket(config).location()));
+            return 0;
+        }
         Report report = report();
         DevicesCommand.add(report);
         boolean isHealthy = add(

@@ -126,10 +126,7 @@ public final class ReportCommand extends OutputCommand {
         return List.of(
                 byDay(
                         "Hit rate by day, in %",
-                        use,
-                        "line",
-                        sum -> sum.hitRate().orElse(0.0) * 100,
-                        ReportCommand::rate),
+                        use, "line", sum -> sum.hitRate().orElse(0.0) * 100, ReportCommand::rate),
                 byDay(
                         "Compile time saved by day, in " + unit.unit(),
                         use,

@@ -102,8 +102,7 @@ public final class StatsCommand extends OutputCommand {
 
     @Override
     public Integer call() throws Exception {
-        if ((isPrometheus && isJson())
-                || (format == Format.GITHUB && (isPrometheus || isJson()))) {
+        if ((isPrometheus && isJson()) || (format == Format.GITHUB && (isPrometheus || isJson()))) {
             throw new ConfigException(
                     "--format, --prometheus and --json exclude each other; give one");
         }

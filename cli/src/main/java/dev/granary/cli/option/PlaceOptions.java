@@ -53,14 +53,17 @@ public final class PlaceOptions {
             throws ConfigException {
         GranaryConfigBuilder settings = buckets.set(local.builder());
         return TierFactory.bucketForBackground(
-                place == null
-                        ? settings.build().buckets().stream()
-                                .filter(BucketConfig.S3.class::isInstance)
-                                .findFirst()
-                                .orElseThrow(() -> new ConfigException("No bucket is configured;"
-                                        + " name one, such as s3://kernels/team, or set"
-                                        + " GRANARY_BUCKET"))
-                        : Place.layer(place, settings));
+                place == null ? firstBucket(settings.build()) : Place.layer(place, settings));
+    }
+
+    /** Returns the first configured bucket. */
+    public static BucketConfig.S3 firstBucket(GranaryConfig config) throws ConfigException {
+        return config.buckets().stream()
+                .filter(BucketConfig.S3.class::isInstance)
+                .map(BucketConfig.S3.class::cast)
+                .findFirst()
+                .orElseThrow(() -> new ConfigException("No bucket is configured; name one, such as"
+                        + " s3://kernels/team, or set GRANARY_BUCKET"));
     }
 
     /** Opens the place to remove entries; {@code advice} is the message for a bucket. */

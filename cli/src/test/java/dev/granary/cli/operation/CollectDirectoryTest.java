@@ -5,12 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.granary.cache.format.TrustPolicy;
 import com.google.gson.JsonObject;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.contract.StoredEntry;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.cache.support.PinStore;
 import dev.granary.cli.Cli;
 import dev.granary.local.EntryFiles;
@@ -124,7 +124,8 @@ class CollectDirectoryTest {
     @Test
     @DisplayName("a dry run shows by target what leaves, and changes nothing; --delete removes it")
     void collects() throws Exception {
-        Cli dry = collect().exits(0)
+        Cli dry = collect()
+                .exits(0)
                 .prints(
                         "in  " + place,
                         "2 entries (",
@@ -261,30 +262,19 @@ class CollectDirectoryTest {
     @Test
     @DisplayName("in a read-only directory a dry run works, and --delete ends with 1 and the cause")
     void readOnly() throws Exception {
-        try (ReadOnlyMount mount = ReadOnlyMount.over(shared)) {
+        String path = shared.toString();
+        assumeTrue(
+                "root".equals(System.getProperty("user.name"))
+                        && SystemTool.run("mount", "--bind", path, path)
+                        && SystemTool.run("mount", "-o", "remount,ro,bind", path),
+                "nothing can be mounted here");
+        try {
             collect().exits(0).prints(") would leave");
             collect("--delete").exits(1).reports("2 entries cannot be removed: ");
-            assertTrue(mount.isMounted());
+        } finally {
+            assertTrue(SystemTool.run("umount", "-l", path));
         }
         assertStay(all());
-    }
-
-    /** A directory that is mounted over itself, without the right to write. */
-    private record ReadOnlyMount(Path directory, boolean isMounted) implements AutoCloseable {
-        static ReadOnlyMount over(Path directory) throws Exception {
-            String path = directory.toString();
-            assumeTrue(
-                    "root".equals(System.getProperty("user.name"))
-                            && SystemTool.run("mount", "--bind", path, path)
-                            && SystemTool.run("mount", "-o", "remount,ro,bind", path),
-                    "nothing can be mounted here");
-            return new ReadOnlyMount(directory, true);
-        }
-
-        @Override
-        public void close() throws Exception {
-            assertTrue(SystemTool.run("umount", "-l", directory.toString()));
-        }
     }
 
     @Test

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.sun.net.httpserver.HttpServer;
@@ -95,6 +96,84 @@ class DoctorTest {
                             .allMatch(check -> check.get("state").getAsString().equals("sound")),
                     checks::toString);
         }
+    }
+
+    @Test
+    @DisplayName(
+            "a bucket configured read-only whose credentials may write: a note, and no" + " change")
+    void excessRights() throws Exception {
+        try (EmbeddedS3 server = EmbeddedS3.start(null)) {
+            server.createBucket("kernels");
+            System.setProperty("aws.accessKeyId", server.accessKey());
+            System.setProperty("aws.secretAccessKey", server.secretKey());
+            String endpoint = server.endpoint().toString();
+            String reader = "s3://kernels/team?access=read";
+            String note = "note     bucket: these credentials may also write";
+            for (String client : List.of("aws", "minio")) {
+                doctor(endpoint, "--client", client).exits(0); // writes the marker
+                Cli read = Cli.run(
+                        "doctor",
+                        "--dir",
+                        local,
+                        reader,
+                        "--endpoint",
+                        endpoint,
+                        "--client",
+                        client);
+                read.prints(
+                        "ok       bucket: s3://kernels/team answers, and reading is allowed",
+                        note,
+                        "granary doctor s3://kernels/team --policy reader");
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"reader", "publisher", "public", "write-once"})
+    @DisplayName("doctor --policy prints JSON with bucket and prefix, and sends nothing")
+    void policies(String role) {
+        Cli printed = Cli.run(
+                "doctor", "s3://kernels/team?access=read&credentials=none", "--policy", role);
+        printed.exits(0);
+        JsonArray statements = printed.json().getAsJsonArray("Statement");
+        String allowed = "s3:GetObject s3:PutObject s3:DeleteObject s3:DeleteObjectVersion"
+                + " s3:ListBucket";
+        for (JsonElement each : statements) {
+            JsonObject statement = each.getAsJsonObject();
+            assertEquals(
+                    role.equals("write-once") ? "Deny" : "Allow",
+                    statement.get("Effect").getAsString());
+            assertEquals(
+                    List.of("public", "write-once").contains(role), statement.has("Principal"));
+            texts(statement.get("Action"))
+                    .forEach(action -> assertTrue(allowed.contains(action), action));
+            boolean isListing = texts(statement.get("Action")).contains("s3:ListBucket");
+            texts(statement.get("Resource"))
+                    .forEach(resource -> assertTrue(
+                            isListing
+                                    ? resource.equals("arn:aws:s3:::kernels")
+                                    : resource.startsWith("arn:aws:s3:::kernels/team/"),
+                            resource));
+        }
+        boolean mayWriteEntries = role.equals("publisher");
+        assertEquals(
+                mayWriteEntries,
+                statements.asList().stream()
+                        .map(JsonElement::getAsJsonObject)
+                        .anyMatch(each -> texts(each.get("Action")).contains("s3:PutObject")
+                                && texts(each.get("Resource"))
+                                        .contains("arn:aws:s3:::kernels/team/v2/*")));
+        assertTrue(Cli.run("doctor", "s3://kernels", "--policy", role)
+                .out()
+                .contains("\"arn:aws:s3:::kernels/v2/"));
+    }
+
+    private static List<String> texts(JsonElement one) {
+        return one.isJsonArray()
+                ? one.getAsJsonArray().asList().stream()
+                        .map(JsonElement::getAsString)
+                        .toList()
+                : List.of(one.getAsString());
     }
 
     @Test

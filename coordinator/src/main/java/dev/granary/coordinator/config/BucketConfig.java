@@ -4,11 +4,14 @@ import dev.granary.cache.format.TrustPolicy;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Location;
+import dev.granary.s3.store.ConnectionOption;
 
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.function.Supplier;
 
 /** Configuration of one shared layer: a bucket of an object store, or a shared directory. */
@@ -35,6 +38,7 @@ public sealed interface BucketConfig {
      * @param client the client library
      * @param credentials the source of its credentials; empty: the AWS SDK's usual chain
      * @param trust which signatures of entries count
+     * @param options further options of its address
      */
     record S3(
             S3Location location,
@@ -43,7 +47,8 @@ public sealed interface BucketConfig {
             Optional<String> region,
             S3ClientLibrary client,
             Optional<Supplier<BucketCredentials>> credentials,
-            TrustPolicy trust)
+            TrustPolicy trust,
+            Map<ConnectionOption, String> options)
             implements BucketConfig {
         @Override
         public String address() {
@@ -61,6 +66,26 @@ public sealed interface BucketConfig {
             return access == S3Access.READ_WRITE;
         }
 
+        /** Returns the options that exclude each other, with the cure; empty if none do. */
+        String conflict() {
+            boolean isAnonymous = options.containsKey(ConnectionOption.CREDENTIALS);
+            boolean isOfAmazon = options.containsKey(ConnectionOption.DUAL_STACK)
+                    || options.containsKey(ConnectionOption.FIPS);
+            if (isAnonymous && isWritable()) {
+                return "credentials=none, and unsigned requests must not write: add access=read";
+            }
+            if (isAnonymous && options.containsKey(ConnectionOption.PROFILE)) {
+                return "credentials=none and profile=: omit one of them";
+            }
+            if (isOfAmazon && endpoint.isPresent()) {
+                return "dual-stack= or fips=, and an endpoint: omit one of them";
+            }
+            boolean isOfAws = isOfAmazon || options.containsKey(ConnectionOption.PATH_STYLE);
+            return isOfAws && client != S3ClientLibrary.AWS
+                    ? "dual-stack=, fips= or path-style=, which need client=aws"
+                    : "";
+        }
+
         /** Returns a text for people: the name, and the values that differ from the defaults. */
         @Override
         public String toString() {
@@ -69,7 +94,8 @@ public sealed interface BucketConfig {
                     + (client == S3ClientLibrary.AWS
                             ? ""
                             : " through " + client.name().toLowerCase(Locale.ROOT))
-                    + (isWritable() ? "" : ", read-only");
+                    + (isWritable() ? "" : ", read-only")
+                    + (options.isEmpty() ? "" : ", " + new TreeMap<>(options));
         }
     }
 

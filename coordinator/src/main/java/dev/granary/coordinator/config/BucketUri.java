@@ -5,11 +5,14 @@ import dev.granary.cache.format.TrustPolicy;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Location;
+import dev.granary.s3.store.ConnectionOption;
 
 import java.net.URI;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiFunction;
@@ -25,8 +28,8 @@ import java.util.regex.Pattern;
  */
 record BucketUri(String text) {
     private static final String OPTIONS =
-            "options such as ?access=read&endpoint=URL&region=NAME&client=minio&trust=require, each"
-                    + " once";
+            "options such as ?access=read&endpoint=URL&region=NAME&client=minio&profile=NAME"
+                    + "&trust=require, each once";
     private static final String DIRECTORY_OPTION =
             "access=read or access=read-write, and trust=require, as the only options of a file:"
                     + " address";
@@ -74,6 +77,7 @@ record BucketUri(String text) {
         Optional<String> region = Optional.empty();
         S3ClientLibrary client = defaultClient;
         TrustRule trust = TrustRule.OFF;
+        Map<ConnectionOption, String> more = new HashMap<>();
         Set<String> seen = new HashSet<>();
         for (String option : mark < 0 ? new String[0] : text.substring(mark + 1).split("&", -1)) {
             int sign = option.indexOf('=');
@@ -104,7 +108,14 @@ record BucketUri(String text) {
                     }
                     region = Optional.of(value);
                 }
-                default -> throw new Setting.WrongPart(shown, OPTIONS);
+                default -> {
+                    ConnectionOption other = ConnectionOption.of(name)
+                            .orElseThrow(() -> new Setting.WrongPart(shown, OPTIONS));
+                    if (!other.accepts(value)) {
+                        throw new Setting.WrongPart(shown, other.expected());
+                    }
+                    more.put(other, value);
+                }
             }
         }
         TrustPolicy policy = policies.apply(address, trust);
@@ -120,7 +131,8 @@ record BucketUri(String text) {
                         region,
                         client,
                         credentials,
-                        policy);
+                        policy,
+                        Map.copyOf(more));
     }
 
     private static <T> T part(Setting<T> setting, String option, String value) {

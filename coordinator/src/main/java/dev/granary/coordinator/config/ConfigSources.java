@@ -141,6 +141,11 @@ final class ConfigSources {
         for (BucketUri each : find(Setting.BUCKET).orElse(List.of())) {
             BucketConfig layer = checked(() -> each.with(
                     endpoint, client, credentials, (place, rule) -> rule.policy(place, keys)));
+            String conflict = layer instanceof BucketConfig.S3 bucket ? bucket.conflict() : "";
+            if (!conflict.isEmpty()) {
+                throw new ConfigException(
+                        "The bucket " + layer.address() + " has " + conflict + ".");
+            }
             if (!names.add(layer.name())) {
                 throw new ConfigException("The bucket " + layer.name()
                         + " is named twice; name each once, in lookup order.");

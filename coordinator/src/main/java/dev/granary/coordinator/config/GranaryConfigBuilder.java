@@ -45,7 +45,7 @@ public final class GranaryConfigBuilder {
 
     /**
      * Adds a shared bucket after those that were added, such as {@code s3://name/prefix}; default:
-     * none. The options access, endpoint, region and client follow a question mark:
+     * none. Options such as access, endpoint, profile and client follow a question mark:
      * {@code s3://vendor/kernels?access=read&endpoint=https://s3.example.com&client=minio}. Several
      * buckets are separated by commas or blanks. {@code file:///path} is a directory that machines
      * share, with the option access only.
@@ -70,7 +70,8 @@ public final class GranaryConfigBuilder {
     }
 
     /**
-     * Sets the credentials of all buckets; default: those that the AWS SDK's usual chain finds.
+     * Sets the credentials of buckets without the option profile or credentials; default: those
+     * that the AWS SDK's usual chain finds.
      *
      * @param source returns the credentials of a request, on any thread; may return others each
      *     time. An exception of it is a failed request

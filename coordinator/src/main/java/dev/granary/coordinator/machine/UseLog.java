@@ -99,8 +99,9 @@ public final class UseLog {
             Supplier<GranaryStatistics> statistics,
             InstantSource clock) {
         this.machine = machine;
-        this.buckets =
-                layers.stream().filter(layer -> layer.bucket().isPresent()).toList();
+        this.buckets = layers.stream()
+                .filter(layer -> layer.bucket().filter(it -> !it.isAnonymous()).isPresent())
+                .toList();
         this.statistics = statistics;
         this.clock = clock;
         if (!buckets.isEmpty()) { // machines that start together send at different times

@@ -182,11 +182,7 @@ public final class BoundedTier extends CacheTier {
             return new StoreResult.Failed(obstacle.get());
         }
         if (storeLimit.isEmpty()) {
-            StoreResult result = super.store(entry);
-            if (!(result instanceof StoreResult.Failed || result instanceof StoreResult.Unknown)) {
-                failure = null;
-            }
-            return result;
+            return super.store(entry);
         }
         CompletableFuture<?> overdue = overdueStore;
         if (overdue != null && !overdue.isDone()) {

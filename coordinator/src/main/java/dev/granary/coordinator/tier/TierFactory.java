@@ -146,6 +146,7 @@ public final class TierFactory {
                     .producer("granary " + GranaryConfig.VERSION);
             bucket.endpoint().ifPresent(settings::endpoint);
             bucket.region().ifPresent(settings::region);
+            settings.options(bucket.options());
             bucket.credentials()
                     .ifPresent(source -> settings.credentials(() -> credentials(source.get())));
             directory.ifPresent(local ->

@@ -276,6 +276,12 @@ public record Tiers(
             return tier.name();
         }
 
+        /** Returns true if the last lookup failed, and nothing was stored: it may be silent. */
+        public boolean isFailing() {
+            return bounds.failure().isPresent()
+                    && tier.counted().getOrDefault(Counter.LAYER_STORED, 0L) == 0;
+        }
+
         public Found.Stored stored(Entry entry, Duration waited) {
             return new Found.Stored(entry, tier, OptionalInt.of(position), waited);
         }

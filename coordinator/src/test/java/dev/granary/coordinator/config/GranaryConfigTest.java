@@ -67,7 +67,8 @@ class GranaryConfigTest {
                 Optional.empty(),
                 client,
                 Optional.empty(),
-                TrustPolicy.OFF));
+                TrustPolicy.OFF,
+                Map.of()));
     }
 
     private String mistake() {
@@ -415,7 +416,8 @@ class GranaryConfigTest {
                         Optional.empty(),
                         S3ClientLibrary.AWS,
                         Optional.empty(),
-                        TrustPolicy.OFF),
+                        TrustPolicy.OFF,
+                        Map.of()),
                 new BucketConfig.S3(
                         S3Location.parse("s3://company"),
                         S3Access.READ,
@@ -423,7 +425,8 @@ class GranaryConfigTest {
                         Optional.of("eu-1"),
                         S3ClientLibrary.AWS,
                         Optional.empty(),
-                        TrustPolicy.OFF),
+                        TrustPolicy.OFF,
+                        Map.of()),
                 new BucketConfig.S3(
                         S3Location.parse("s3://company"),
                         S3Access.READ_WRITE,
@@ -431,7 +434,8 @@ class GranaryConfigTest {
                         Optional.empty(),
                         S3ClientLibrary.MINIO,
                         Optional.empty(),
-                        TrustPolicy.OFF));
+                        TrustPolicy.OFF,
+                        Map.of()));
         String first = "s3://team/x/";
         String second = "s3://company?region=eu-1&access=read";
         String third = "s3://company?endpoint=https://own&client=minio&access=read-write";
@@ -468,7 +472,14 @@ class GranaryConfigTest {
         "?access=read&access=read, access=..., each once",
         "?client=curl, client=..., aws or minio",
         "?endpoint=host:9, endpoint=..., http://127.0.0.1:9000",
-        "?region=EU/../x, region=..., region=eu-central-1"
+        "?region=EU/../x, region=..., region=eu-central-1",
+        "?profile=, profile=..., such as profile=vendor",
+        "?credentials=key:secret, credentials=..., credentials=none",
+        "?kms=$, kms=..., kms=alias/kernels",
+        "?fips=yes, fips=..., fips=true or fips=false",
+        "?dual-stack=, dual-stack=..., dual-stack=true or dual-stack=false",
+        "?path-style=1, path-style=..., path-style=true or path-style=false",
+        "?path_style=true, ..., profile=NAME"
     })
     @DisplayName("A wrong option of a bucket causes an error with the option and the expectation")
     void wrongOptions(String options, String option, String right) throws Exception {
@@ -479,6 +490,37 @@ class GranaryConfigTest {
                 refusal(() -> builder().bucket("s3://name" + options)),
                 "The bucket has '" + option + "'",
                 right);
+    }
+
+    @Test
+    @DisplayName("credentials and transport of one bucket are options of its address only")
+    void optionsOfOneBucket() throws Exception {
+        List<BucketConfig> layers = builder()
+                .bucket("s3://team?profile=team&kms=alias/kernels&dual-stack=true&fips=true")
+                .bucket("s3://public?credentials=none&access=read&path-style=true")
+                .bucket("s3://company")
+                .build()
+                .buckets();
+        assertEquals(
+                List.of(
+                        "s3://team, {profile=team, kms=alias/kernels, dual-stack=true, fips=true}",
+                        "s3://public, read-only, {credentials=none, path-style=true}",
+                        "s3://company"),
+                layers.stream().map(BucketConfig::toString).toList());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "credentials=none, add access=read",
+        "credentials=none&access=read&profile=x, omit one of them",
+        "fips=true&endpoint=http://h, omit one of them",
+        "dual-stack=true&client=minio, need client=aws",
+        "path-style=true&client=minio, need client=aws"
+    })
+    @DisplayName("Options of a bucket that exclude each other cause an error with the cure")
+    void conflictingOptions(String options, String cure) throws Exception {
+        environment.put("GRANARY_BUCKET", "s3://good, s3://name/x?" + options);
+        assertSays(mistake(), "The bucket s3://name/x has ", cure);
     }
 
     @Test

@@ -22,6 +22,7 @@ import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.contract.MemoryObjectStore;
+import dev.granary.s3.store.ConnectionOption;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
 
@@ -169,6 +170,16 @@ class UseLogTest {
 
     private long puts() {
         return store.requests().stream().filter(each -> each.startsWith("PUT")).count();
+    }
+
+    @Test
+    @DisplayName("a bucket that is read by unsigned requests gets no note")
+    void unsigned() throws Exception {
+        S3ConfigBuilder unsigned = settings().options(Map.of(ConnectionOption.CREDENTIALS, "none"));
+        try (Running process = new Running("1GiB", unsigned)) {
+            process.use("a", "b").report();
+        }
+        assertEquals(List.of(), store.requests());
     }
 
     @Test

@@ -1,5 +1,6 @@
 package dev.granary.s3.aws;
 
+import dev.granary.s3.store.ConnectionOption;
 import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
@@ -32,6 +33,7 @@ import software.amazon.awssdk.services.s3.model.ListObjectsV2Response;
 import software.amazon.awssdk.services.s3.model.PutObjectRequest;
 import software.amazon.awssdk.services.s3.model.S3Exception;
 import software.amazon.awssdk.services.s3.model.S3Object;
+import software.amazon.awssdk.services.s3.model.ServerSideEncryption;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -283,12 +285,17 @@ final class AwsStore implements ObjectStore {
 
     private PutObjectRequest.Builder request(String key, byte[] body) {
         Duration timeout = connection.putTimeout(body.length);
-        return PutObjectRequest.builder()
+        PutObjectRequest.Builder request = PutObjectRequest.builder()
                 .overrideConfiguration(
                         limits -> limits.apiCallTimeout(timeout).apiCallAttemptTimeout(timeout))
                 .bucket(bucket)
                 .key(key)
                 .contentType(TYPE);
+        connection.option(ConnectionOption.KMS).ifPresent(kmsKey -> request.serverSideEncryption(
+                        ServerSideEncryption.AWS_KMS)
+                .ssekmsKeyId(kmsKey)
+                .bucketKeyEnabled(true));
+        return request;
     }
 
     private static ServerTimestamps dates(SdkResponse response) {

@@ -2,6 +2,7 @@ package dev.granary.s3.aws;
 
 import dev.granary.s3.config.AwsEnvironment;
 import dev.granary.s3.config.NetworkSettings;
+import dev.granary.s3.store.ConnectionOption;
 import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.TrafficCounter;
@@ -106,7 +107,18 @@ public final class AwsTransport {
                 .requestChecksumCalculation(RequestChecksumCalculation.WHEN_REQUIRED)
                 .responseChecksumValidation(ResponseChecksumValidation.WHEN_REQUIRED)
                 .serviceConfiguration(s3 -> s3.chunkedEncodingEnabled(false)
-                        .pathStyleAccessEnabled(connection.endpoint().isPresent()));
+                        .pathStyleAccessEnabled(connection
+                                .option(ConnectionOption.PATH_STYLE)
+                                .map(Boolean::valueOf)
+                                .orElse(connection.endpoint().isPresent())));
+        connection
+                .option(ConnectionOption.DUAL_STACK)
+                .map(Boolean::valueOf)
+                .ifPresent(builder::dualstackEnabled);
+        connection
+                .option(ConnectionOption.FIPS)
+                .map(Boolean::valueOf)
+                .ifPresent(builder::fipsEnabled);
         connection.endpoint().ifPresent(builder::endpointOverride);
         return new AwsStore(builder.build(), http, credentials, connection);
     }

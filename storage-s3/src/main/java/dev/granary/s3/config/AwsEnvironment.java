@@ -1,9 +1,11 @@
 package dev.granary.s3.config;
 
+import dev.granary.s3.store.ConnectionOption;
 import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.MissingCredentialsException;
 import dev.granary.s3.store.SecretRedactor;
 
+import software.amazon.awssdk.auth.credentials.AnonymousCredentialsProvider;
 import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
 import software.amazon.awssdk.auth.credentials.AwsCredentials;
 import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
@@ -16,13 +18,17 @@ import software.amazon.awssdk.auth.credentials.SystemPropertyCredentialsProvider
 import software.amazon.awssdk.auth.credentials.WebIdentityTokenFileCredentialsProvider;
 import software.amazon.awssdk.core.SdkSystemSetting;
 import software.amazon.awssdk.core.exception.SdkClientException;
+import software.amazon.awssdk.profiles.Profile;
+import software.amazon.awssdk.profiles.ProfileFile;
 import software.amazon.awssdk.profiles.ProfileFileSystemSetting;
+import software.amazon.awssdk.profiles.ProfileProperty;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.regions.providers.DefaultAwsRegionProviderChain;
 import software.amazon.awssdk.utils.SystemSetting;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
 import java.util.StringJoiner;
 
 /**
@@ -33,13 +39,21 @@ public final class AwsEnvironment {
     private AwsEnvironment() {}
 
     /**
-     * Returns the region that requests are signed for.
+     * Returns the region that requests are signed for: that of the connection or its profile, else
+     * the one that the AWS SDK's usual chain finds.
      *
-     * @throws IllegalStateException if there is none; the message states the remedy
+     * @throws IllegalStateException if there is none, or no such profile; the message states the
+     *     remedy
      */
     public static Region region(ConnectionSettings connection) {
+        Optional<String> ofProfile = connection
+                .option(ConnectionOption.PROFILE)
+                .flatMap(name -> profile(name).property(ProfileProperty.REGION));
         if (connection.region().isPresent()) {
             return Region.of(connection.region().get());
+        }
+        if (ofProfile.isPresent()) {
+            return Region.of(ofProfile.get());
         }
         if (connection.endpoint().isPresent()) {
             return Region.of(ConnectionSettings.ENDPOINT_REGION);
@@ -55,14 +69,28 @@ public final class AwsEnvironment {
         }
     }
 
+    private static Profile profile(String name) {
+        return ProfileFile.defaultProfileFile()
+                .profile(name)
+                .orElseThrow(() -> new IllegalStateException(
+                        "There is no profile " + SecretRedactor.redact(name)
+                                + " in the AWS configuration files: add it (aws configure"
+                                + " --profile NAME), or correct profile= in the address of the"
+                                + " bucket"));
+    }
+
     /**
      * Returns the credentials; they throw {@link MissingCredentialsException} at the first
      * signature if none are found.
      */
     public static AwsCredentialsProvider credentials(ConnectionSettings connection) {
+        if (connection.isAnonymous()) {
+            return AnonymousCredentialsProvider.create();
+        }
         return new RedactedProvider(connection
-                .credentials()
-                .<AwsCredentialsProvider>map(source -> () -> of(source.get()))
+                .option(ConnectionOption.PROFILE)
+                .<AwsCredentialsProvider>map(Chain::new)
+                .or(() -> connection.credentials().map(source -> () -> of(source.get())))
                 .orElseGet(Chain::new));
     }
 
@@ -116,6 +144,13 @@ public final class AwsEnvironment {
                                 SdkSystemSetting.AWS_CONTAINER_CREDENTIALS_RELATIVE_URI)),
                 new Source(InstanceProfileCredentialsProvider.create(), List.of()));
         private volatile List<Source> used = sources;
+
+        Chain() {}
+
+        /** Creates a chain of one profile only. */
+        Chain(String profile) {
+            used = List.of(new Source(ProfileCredentialsProvider.create(profile), List.of()));
+        }
 
         /** A source of credentials, and the settings of which any configures it. */
         private record Source(

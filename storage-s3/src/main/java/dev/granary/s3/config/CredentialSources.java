@@ -1,5 +1,6 @@
 package dev.granary.s3.config;
 
+import dev.granary.s3.store.ConnectionOption;
 import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.MissingCredentialsException;
 
@@ -39,7 +40,9 @@ public final class CredentialSources {
      * credentials. Connects to the metadata service of Amazon's machines if nothing else is there.
      */
     public static Optional<String> obstacle(ConnectionSettings connection) {
-        return connection.credentials().isPresent()
+        return connection.isAnonymous()
+                        || connection.option(ConnectionOption.PROFILE).isPresent()
+                        || connection.credentials().isPresent()
                         || new CredentialSources(System::getenv, System::getProperty).isAnyPresent()
                 ? Optional.empty()
                 : Optional.ofNullable(new MissingCredentialsException("", null).getMessage());

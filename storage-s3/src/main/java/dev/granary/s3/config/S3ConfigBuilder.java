@@ -1,6 +1,7 @@
 package dev.granary.s3.config;
 
 import dev.granary.cache.format.TrustPolicy;
+import dev.granary.s3.store.ConnectionOption;
 import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.SecretRedactor;
 
@@ -8,6 +9,7 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
 
@@ -23,6 +25,7 @@ public final class S3ConfigBuilder {
     private Optional<URI> endpoint = Optional.empty();
     private Optional<String> region = Optional.empty();
     private Optional<Supplier<ConnectionSettings.Credentials>> credentials = Optional.empty();
+    private Map<ConnectionOption, String> options = Map.of();
     private int maxConnections = 64;
     private Duration requestTimeout = S3Config.DEFAULT_REQUEST_TIMEOUT;
     private Duration stallTimeout = Duration.ofSeconds(3);
@@ -107,6 +110,12 @@ public final class S3ConfigBuilder {
     /** Sets the source of credentials; default that of the AWS SDK's default chain. */
     public S3ConfigBuilder credentials(Supplier<ConnectionSettings.Credentials> source) {
         this.credentials = Optional.of(source);
+        return this;
+    }
+
+    /** Sets further options; default none. */
+    public S3ConfigBuilder options(Map<ConnectionOption, String> options) {
+        this.options = Map.copyOf(options);
         return this;
     }
 
@@ -213,6 +222,7 @@ public final class S3ConfigBuilder {
                 endpoint,
                 region,
                 credentials,
+                options,
                 maxConnections,
                 CONNECT_TIMEOUT,
                 requestTimeout,

@@ -1,5 +1,6 @@
 package dev.granary.s3.minio;
 
+import dev.granary.s3.store.ConnectionOption;
 import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
@@ -21,7 +22,6 @@ import io.minio.PutObjectArgs;
 import io.minio.RemoveObjectArgs;
 import io.minio.StatObjectArgs;
 import io.minio.StatObjectResponse;
-import io.minio.credentials.Provider;
 import io.minio.errors.ErrorResponseException;
 import io.minio.errors.InvalidResponseException;
 import io.minio.errors.MinioException;
@@ -34,10 +34,13 @@ import okhttp3.OkHttpClient;
 
 import org.jspecify.annotations.Nullable;
 
+import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
+
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -61,7 +64,7 @@ final class MinioStore implements ObjectStore {
     private final MinioClient client;
     private final MinioAsyncClient listClient; // returns single pages, which client does not
     private final OkHttpClient http;
-    private final Provider credentials;
+    private final AwsCredentialsProvider credentials;
     private final ConnectionSettings connection;
     private final String bucket;
 
@@ -69,7 +72,7 @@ final class MinioStore implements ObjectStore {
             Function<Duration, MinioClient> clients,
             MinioAsyncClient listClient,
             OkHttpClient http,
-            Provider credentials,
+            AwsCredentialsProvider credentials,
             ConnectionSettings connection) {
         this.credentials = credentials;
         this.clients = clients;
@@ -82,7 +85,7 @@ final class MinioStore implements ObjectStore {
 
     @Override
     public void prepare() {
-        credentials.fetch();
+        credentials.resolveCredentials();
     }
 
     @Override
@@ -194,13 +197,19 @@ final class MinioStore implements ObjectStore {
         MinioClient sender = body.length < LARGE_BYTES
                 ? client
                 : clients.apply(connection.putTimeout(body.length));
+        Map<String, String> headers = new HashMap<>(condition);
+        connection.option(ConnectionOption.KMS).ifPresent(kmsKey -> {
+            headers.put("x-amz-server-side-encryption", "aws:kms");
+            headers.put("x-amz-server-side-encryption-aws-kms-key-id", kmsKey);
+            headers.put("x-amz-server-side-encryption-bucket-key-enabled", "true");
+        });
         try {
             return ResponseClassifier.written(unquoted(sender.putObject(PutObjectArgs.builder()
                             .bucket(bucket)
                             .object(key)
                             .data(body, body.length)
                             .contentType("application/octet-stream")
-                            .extraHeaders(condition)
+                            .extraHeaders(headers)
                             .build())
                     .etag()));
         } catch (MinioException | RuntimeException e) {

@@ -17,6 +17,8 @@ import okhttp3.Interceptor;
 import okhttp3.OkHttpClient;
 import okhttp3.Response;
 
+import org.jspecify.annotations.Nullable;
+
 import software.amazon.awssdk.auth.credentials.AwsCredentials;
 import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
 import software.amazon.awssdk.auth.credentials.AwsSessionCredentials;
@@ -86,12 +88,15 @@ public final class MinioTransport {
                         .followRedirects(false)
                         .addNetworkInterceptor(MinioTransport::withoutRetryAfter))
                 .build();
-        SdkProvider credentials = new SdkProvider(AwsEnvironment.credentials(connection));
+        AwsCredentialsProvider credentials = AwsEnvironment.credentials(connection);
+        // without a provider the client does not sign
+        @Nullable
+        SdkProvider signing = connection.isAnonymous() ? null : new SdkProvider(credentials);
         String endpoint = connection.endpoint().map(Object::toString).orElse(AMAZON);
         MinioAsyncClient listClient = MinioAsyncClient.builder()
                 .endpoint(endpoint)
                 .region(region.id()) // otherwise the client requests it from the server first
-                .credentialsProvider(credentials)
+                .credentialsProvider(signing)
                 .httpClient(http)
                 .build();
         listClient.setRetry(Set.of(), 0L, 0);
@@ -100,7 +105,7 @@ public final class MinioTransport {
             MinioClient client = MinioClient.builder()
                     .endpoint(endpoint)
                     .region(region.id())
-                    .credentialsProvider(credentials)
+                    .credentialsProvider(signing)
                     .httpClient(http.newBuilder().callTimeout(callTimeout).build())
                     .build();
             client.setRetry(Set.of(), 0L, 0);

@@ -56,7 +56,7 @@ public final class BucketDiagnostics {
 
     /**
      * Checks the bucket with about 90 small requests, most of them writes. A bucket that is
-     * configured read-only receives one read.
+     * configured read-only receives at most two reads, and a write that cannot succeed.
      *
      * @return the results in the order of the steps
      */
@@ -64,7 +64,10 @@ public final class BucketDiagnostics {
         checkHost();
         switch (store.get(absentKey, LIMIT)) {
             case GetResult.Absent _
-            when config.access() != S3Access.READ_WRITE -> reportAccess("reading");
+            when config.access() != S3Access.READ_WRITE -> {
+                reportAccess("reading");
+                checkExcessRights();
+            }
             case GetResult.Absent _ -> probe(Optional.empty());
             case GetResult.Found _, GetResult.TooLarge _ ->
                 results.add(advice.notS3("it returns an object for a key that was never used"));
@@ -198,6 +201,21 @@ public final class BucketDiagnostics {
             results.add(new CheckResult.Notice(
                     "there are objects of a former layout below " + layout.formerRoot(),
                     "they are not read; remove them"));
+        }
+    }
+
+    /**
+     * Tells whether a reader may also write, if the server is known to refuse the replacement of an
+     * absent object. It checks the permission first.
+     */
+    private void checkExcessRights() {
+        if (capabilities.areReplacementsExact()
+                && store.replaceIfMatch(absentKey, CapabilityProbe.NO_SUCH_VERSION, new byte[1])
+                        instanceof WriteResult.PreconditionFailed) {
+            results.add(new CheckResult.Notice(
+                    "these credentials may also write",
+                    "give readers the reader policy: granary doctor " + config.location()
+                            + " --policy reader"));
         }
     }
 

@@ -23,9 +23,9 @@ import java.util.random.RandomGenerator;
  * names, and are deleted afterwards if deletion is allowed. For one use.
  */
 public final class CapabilityProbe {
+    static final String NO_SUCH_VERSION = "00000000000000000000000000000000";
     private static final byte[] BODY = {'g', 'r', 'a', 'n', 'a', 'r', 'y'};
     private static final byte[] OTHER = {'o', 't', 'h', 'e', 'r'};
-    private static final String NO_SUCH_VERSION = "00000000000000000000000000000000";
 
     private final ObjectStore store;
     private final ProbeObjects objects;

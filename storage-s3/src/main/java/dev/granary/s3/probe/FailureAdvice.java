@@ -122,8 +122,7 @@ final class FailureAdvice {
                                 + " requires the bucket in the host name, granary puts it in the"
                                 + " path ("
                                 + failure + ")",
-                        "allow path-style requests at the server, or use an endpoint that accepts"
-                                + " them");
+                        "set path-style=false in the address of the bucket");
             case "" ->
                 failure.status() == 0
                         ? new CheckResult.Problem(
@@ -132,7 +131,10 @@ final class FailureAdvice {
             default ->
                 new CheckResult.Problem(
                         "access to " + config.location() + " is denied (" + failure + ")",
-                        "allow s3:GetObject and s3:ListBucket, or correct " + KEYS);
+                        "allow s3:GetObject and s3:ListBucket"
+                                + (config.connection().isAnonymous()
+                                        ? " to everybody, or omit credentials=none"
+                                        : ", or correct " + KEYS));
         };
     }
 

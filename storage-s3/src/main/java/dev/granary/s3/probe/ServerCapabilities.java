@@ -111,6 +111,16 @@ public final class ServerCapabilities {
         return verdict().filter(Verdict::honoursConditionalDelete).isPresent();
     }
 
+    /**
+     * Returns true if a version is replaced only if it is there, as documented or as the marker
+     * says. Reads the marker, and neither probes nor writes.
+     */
+    boolean areReplacementsExact() {
+        return CapabilityMarker.isAmazon(config)
+                || (read() instanceof Marker.Valid valid
+                        && valid.verdict().writes() == ConditionalWriteSupport.FULL);
+    }
+
     private Optional<Verdict> verdict() {
         Known current = known;
         return current == null

@@ -2,6 +2,7 @@ package dev.granary.s3.store;
 
 import java.net.URI;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
 
@@ -14,6 +15,7 @@ import java.util.function.Supplier;
  *     {@code us-east-1} with an endpoint
  * @param credentials the source of the credentials of each request; empty for the AWS SDK's default
  *     chain (environment, profile, web identity, instance)
+ * @param options further options; those of credentials override {@code credentials}
  * @param maxConnections the maximum number of concurrent requests
  * @param connectTimeout the longest time to connect
  * @param requestTimeout the longest time of one request, including its body; a PUT has
@@ -26,6 +28,7 @@ public record ConnectionSettings(
         Optional<URI> endpoint,
         Optional<String> region,
         Optional<Supplier<Credentials>> credentials,
+        Map<ConnectionOption, String> options,
         int maxConnections,
         Duration connectTimeout,
         Duration requestTimeout,
@@ -45,6 +48,16 @@ public record ConnectionSettings(
         return requestTimeout.plusMillis(bytes * 1000 / PUT_RATE);
     }
 
+    /** Returns the value of an option. */
+    public Optional<String> option(ConnectionOption option) {
+        return Optional.ofNullable(options.get(option));
+    }
+
+    /** Returns true if requests are not signed. */
+    public boolean isAnonymous() {
+        return options.containsKey(ConnectionOption.CREDENTIALS);
+    }
+
     /** Returns these settings with other limits of a request. */
     public ConnectionSettings with(Duration newRequestTimeout, Duration newStallTimeout) {
         return new ConnectionSettings(
@@ -52,6 +65,7 @@ public record ConnectionSettings(
                 endpoint,
                 region,
                 credentials,
+                options,
                 maxConnections,
                 connectTimeout,
                 newRequestTimeout,

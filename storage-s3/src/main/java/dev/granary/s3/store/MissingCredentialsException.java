@@ -20,7 +20,8 @@ public final class MissingCredentialsException extends RuntimeException {
         super("no credentials were found: "
                 + (causes.isEmpty()
                         ? "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name a profile by"
-                                + " AWS_PROFILE"
+                                + " AWS_PROFILE; a public bucket needs access=read and"
+                                + " credentials=none"
                         : causes));
         if (last != null) {
             addSuppressed(last);

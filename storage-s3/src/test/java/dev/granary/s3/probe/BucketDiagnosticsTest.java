@@ -19,6 +19,7 @@ import dev.granary.s3.SelfSigned;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
+import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.contract.DeviatingObjectStore;
 import dev.granary.s3.contract.DeviatingObjectStore.Deviation;
 import dev.granary.s3.contract.Fault;
@@ -78,11 +79,13 @@ class BucketDiagnosticsTest {
     }
 
     private static List<CheckResult> check(MemoryObjectStore store, S3Access access) {
-        try (BucketTier tier = new BucketTier(
-                S3Config.builder("bucket").prefix("team").access(access).build(),
-                _ -> store,
-                new TestTicker(),
-                TestSeed.random("check"))) {
+        return check(
+                store, S3Config.builder("bucket").prefix("team").access(access).build());
+    }
+
+    private static List<CheckResult> check(MemoryObjectStore store, S3Config config) {
+        try (BucketTier tier =
+                new BucketTier(config, _ -> store, new TestTicker(), TestSeed.random("check"))) {
             return tier.check();
         }
     }
@@ -343,6 +346,41 @@ class BucketDiagnosticsTest {
                         .noneMatch(request ->
                                 request.startsWith("PUT") || request.startsWith("DELETE")),
                 () -> store.requests().toString());
+    }
+
+    @Test
+    @DisplayName("a bucket configured read-only that may be written: reported if the server is"
+            + " known to refuse the one write; nothing is changed")
+    void excessRights() {
+        S3ConfigBuilder own = S3Config.builder("bucket")
+                .prefix("team")
+                .endpoint(URI.create("http://s3.example.com:9000"));
+        S3Config reader = own.access(S3Access.READ).build();
+        MemoryObjectStore store = new MemoryObjectStore();
+        List<CheckResult> unknown = check(store, reader);
+        assertEquals(1, unknown.size(), unknown::toString);
+        assertTrue(store.requests().stream().allMatch(request -> request.startsWith("GET")));
+        List<CheckResult> sound =
+                check(store, own.access(S3Access.READ_WRITE).build()); // writes the marker
+        assertEquals(new CheckResult.Sound("conditional writes: FULL"), sound.getLast());
+        List<String> before = store.keys();
+        store.forgetRequests();
+        String advice = "granary doctor s3://bucket/team --policy reader";
+        assertNotice(check(store, reader), "these credentials may also write", advice);
+        assertEquals(before, store.keys());
+        assertEquals(3, store.requests().size(), () -> store.requests().toString());
+        MemoryObjectStore amazons = new MemoryObjectStore(); // as documented, without a marker
+        assertNotice(check(amazons, S3Access.READ), "these credentials may also write", advice);
+        assertEquals(List.of(), amazons.keys());
+        MemoryObjectStore readers = new MemoryObjectStore() {
+            @Override
+            public WriteResult replaceIfMatch(String key, String etag, byte[] body) {
+                return new WriteResult.NotAllowed(Fault.DENIED);
+            }
+        };
+        readers.place("team/granary.json", store.body("team/granary.json"));
+        assertEquals(1, check(readers, reader).size());
+        assertEquals(1, check(readers, S3Access.READ).size());
     }
 
     /** Returns a store as credentials without the permission to list see it. */
