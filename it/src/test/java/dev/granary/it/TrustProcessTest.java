@@ -83,7 +83,7 @@ class TrustProcessTest {
             GranaryProcess.Result second = run("second", require(open), "get", "--json", manifest);
             assertEquals(TestManifests.COUNT, second.summary("bucket"), second::toString);
             String id = second.json()
-                    .getAsJsonArray("kernels")
+                    .getAsJsonArray("results")
                     .get(0)
                     .getAsJsonObject()
                     .get("id")

@@ -161,14 +161,13 @@ public final class InspectCommand extends OutputCommand {
         if (entry.isPresent()) {
             report.line("");
             addEntry(entry.get(), target, report);
+            TrustPolicy trust = new TrustPolicy(TrustPolicy.Mode.WARN, "", config.trustedKeys());
             report.field(
                     "signature",
-                    new TrustPolicy(TrustPolicy.Mode.WARN, "", config.trustedKeys())
-                            .objection(entry.get())
-                            .orElseGet(() -> "signed by "
-                                    + EntrySignature.of(entry.get())
-                                            .orElseThrow()
-                                            .keyName()));
+                    EntrySignature.of(entry.get())
+                            .map(signature -> trust.objection(entry.get())
+                                    .orElse("signed by " + signature.keyName()))
+                            .orElse("none"));
         }
         if (!id.isEmpty() && explanation.entry().isEmpty()) {
             addNearest(config, id, report);
