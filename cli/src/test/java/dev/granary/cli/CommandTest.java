@@ -314,7 +314,7 @@ class CommandTest {
         List<String> ids = fill(20);
         Cli shown = Cli.run("inspect", "--dir", local, ids.get(0).toUpperCase(Locale.ROOT))
                 .exits(0)
-                .prints(ids.get(0), "checksums right", "250 ms", "host/1", "source");
+                .prints(ids.get(0), "intact", "250 ms", "host/1", "source");
         shown.out().lines().forEach(line -> assertTrue(line.length() <= 80, line));
         assertTrue(!shown.out().contains("\u001b"), shown.out());
         JsonObject json = Cli.run("inspect", "--dir", local, "--json", ids.get(1))

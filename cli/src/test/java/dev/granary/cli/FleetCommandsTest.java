@@ -193,7 +193,7 @@ class FleetCommandsTest {
                 .contains(TARGET + "\nentries size compile time nodes last use\n5 "));
         run("a", "inspect", packed.getFirst().id().hash().hex())
                 .exits(0)
-                .prints("checksums right", "250 ms");
+                .prints("intact", "250 ms");
         fleet.plan(FaultPlan.when(
                 request -> request.key().endsWith("/head"), new Fault.Lost(Fault.DENIED)));
         Cli denied = bucket("ls").exits(1).reports("cannot be listed", "the head");

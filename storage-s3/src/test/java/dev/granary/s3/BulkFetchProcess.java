@@ -24,7 +24,7 @@ import java.util.concurrent.atomic.LongAdder;
 final class BulkFetchProcess {
     /** Parts of the causes of lookups that were too late. */
     private static final List<String> LATE_CAUSES =
-            List.of("waiting", "took all the time", "takes too long", "no requests are sent");
+            List.of("no time left for a request", "waiting", "took all the time", "takes too long", "no requests are sent");
 
     private BulkFetchProcess() {}
 

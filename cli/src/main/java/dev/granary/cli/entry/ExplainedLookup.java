@@ -102,7 +102,7 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
     private static String text(GranaryEvent.Load load) {
         String cause = load.cause().orElse("");
         return switch (load.outcome()) {
-            case HIT -> "hit: " + Units.bytes(load.bytes()) + ", key and checksums right";
+            case HIT -> "hit: " + Units.bytes(load.bytes()) + ", intact";
             case ABSENT -> "absent";
             case DAMAGED -> "damaged, a miss: " + cause;
             case UNTRUSTED -> "untrusted, a miss: " + cause;

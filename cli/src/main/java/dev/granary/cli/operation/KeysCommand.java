@@ -1,8 +1,6 @@
 package dev.granary.cli.operation;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
-import dev.granary.cache.format.EntrySignature;
+import dev.granary.cache.format.EntrySigner;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.output.Report;
@@ -18,15 +16,11 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 import java.io.IOException;
+import java.nio.file.CopyOption;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.FileAttribute;
-import java.nio.file.attribute.PosixFilePermissions;
-import java.security.PublicKey;
+import java.nio.file.StandardCopyOption;
 import java.util.Base64;
-import java.util.Map;
-import java.util.Optional;
 
 /** {@code granary keys}: the keys that sign entries. */
 @Command(
@@ -64,51 +58,35 @@ public final class KeysCommand extends OutputCommand {
         GranaryConfigBuilder builder = GranaryConfig.builder();
         Report report = report();
         if (created != null) {
-            create(checked("--create", created), report);
+            create(created, report);
             report.print();
             return 0;
         }
         if (trusted != null) {
-            String text = Files.isReadable(trusted) ? Files.readString(trusted, UTF_8) : "";
-            if (KeyTexts.trusted(trusted.toString(), "--trust").isEmpty()) {
-                throw new ConfigException("--trust " + trusted + " has no public key");
-            }
-            append(builder, text.strip());
+            add(builder, KeyTexts.lines(trusted, "--trust"));
         }
         if (revoked != null) {
-            append(builder, checked("--revoke", revoked) + ":revoked");
+            add(builder, KeyTexts.revocation(revoked));
         }
         GranaryConfig config = builder.offline().build();
         ReportTable table = report.table("keys", "name", "state", "<public key:key");
-        for (Map.Entry<String, Optional<PublicKey>> key : config.trustedKeys().entrySet()) {
-            table.row(
-                    key.getKey(),
-                    key.getValue().isPresent() ? "trusted" : "revoked",
-                    key.getValue()
-                            .map(each -> Base64.getEncoder().encodeToString(each.getEncoded()))
-                            .orElse(""));
-        }
-        report.field("signs as:signer", config.signer().map(signer -> signer.name()));
-        report.print();
+        config.trustedKeys()
+                .forEach((name, key) -> table.row(
+                        name,
+                        key.isPresent() ? "trusted" : "revoked",
+                        key.map(each -> Base64.getEncoder().encodeToString(each.getEncoded()))
+                                .orElse("")));
+        report.field("signs as:signer", config.signer().map(EntrySigner::name)).print();
         return 0;
     }
 
-    private static String checked(String option, String name) throws ConfigException {
-        if (!EntrySignature.NAME.matcher(name).matches()) {
-            throw new ConfigException(option + ": the name of a key has at most 63 lower-case"
-                    + " letters, digits, - _ . and begins with a letter or digit");
-        }
-        return name;
-    }
-
-    private void create(String name, Report report) throws CommandFailedException {
+    private void create(String name, Report report) throws ConfigException, CommandFailedException {
         KeyTexts.Pair pair = KeyTexts.create(name);
         Path secret = out.resolve(name + ".key");
         Path open = out.resolve(name + ".pub");
         try {
-            Files.createFile(secret, ownerOnly());
-            Files.writeString(secret, pair.privateKey() + "\n");
-            Files.writeString(open, pair.publicKey() + "\n", StandardOpenOption.CREATE_NEW);
+            write(secret, pair.privateKey() + "\n");
+            Files.writeString(open, pair.publicKey() + "\n");
         } catch (IOException e) {
             throw new CommandFailedException("no key was created: " + e);
         }
@@ -118,29 +96,29 @@ public final class KeysCommand extends OutputCommand {
                         + " to the readers: granary keys --trust " + open);
     }
 
-    private static FileAttribute<?>[] ownerOnly() {
-        return Path.of("").getFileSystem().supportedFileAttributeViews().contains("posix")
-                ? new FileAttribute<?>[] {
-                    PosixFilePermissions.asFileAttribute(
-                            PosixFilePermissions.fromString("rw-------"))
-                }
-                : new FileAttribute<?>[0];
-    }
-
-    /** Adds lines to the usual file of trusted keys, which only its owner may change. */
-    private static void append(GranaryConfigBuilder builder, String lines)
+    /** Adds lines to the usual file of trusted keys. */
+    private static void add(GranaryConfigBuilder builder, String lines)
             throws ConfigException, CommandFailedException {
         Path file = builder.trustedKeysFile()
                 .orElseThrow(() -> new CommandFailedException(
                         "you have no home for a file of trusted keys; set GRANARY_TRUSTED_KEYS"));
         try {
             Files.createDirectories(file.resolveSibling("."));
-            if (Files.notExists(file)) {
-                Files.createFile(file, ownerOnly());
-            }
-            Files.writeString(file, lines + "\n", StandardOpenOption.APPEND);
+            String before = Files.exists(file) ? Files.readString(file) : "";
+            write(file, before + lines + "\n", StandardCopyOption.REPLACE_EXISTING);
         } catch (IOException e) {
             throw new CommandFailedException(file + " cannot be written: " + e);
+        }
+    }
+
+    /** Writes a file as a whole, which is its owner's only, as temporary files are. */
+    private static void write(Path file, String text, CopyOption... options) throws IOException {
+        Path written = Files.createTempFile(file.resolveSibling("."), "key", "");
+        try {
+            Files.writeString(written, text);
+            Files.move(written, file, options);
+        } finally {
+            Files.deleteIfExists(written);
         }
     }
 }

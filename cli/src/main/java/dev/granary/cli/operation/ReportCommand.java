@@ -25,7 +25,6 @@ import picocli.CommandLine.Parameters;
 import java.nio.file.Path;
 import java.time.LocalDate;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -38,7 +37,6 @@ import java.util.function.ToDoubleFunction;
         description = "Write the use of a bucket by its machines into one HTML file, which needs"
                 + " no network.")
 public final class ReportCommand extends OutputCommand {
-    private static final int MAX_BARS = 20;
     private static final String NONE = "-";
 
     private static final Scale HOURS = new Scale("hours", "h", 3_600_000);
@@ -104,25 +102,19 @@ public final class ReportCommand extends OutputCommand {
                         List.of("time saved", time(use.all.savedMillis())),
                         List.of("entries", Units.count(all.entries())),
                         List.of("size", Units.bytes(all.bytes()))),
-                charts(usage, use),
+                charts(use),
                 List.of(
                         use.addDays(tables).html("By day"),
                         use.addTargets(usage, tables).html("By target"),
                         use.addMisses(tables).html("Misses by cause")));
     }
 
-    private List<Chart> charts(Map<String, Usage> usage, FleetUse use) {
+    private List<Chart> charts(FleetUse use) {
         long mostSaved = use.days.values().stream()
                 .mapToLong(FleetUse.Sum::savedMillis)
                 .max()
                 .orElse(0);
         Scale unit = scale(mostSaved, HOURS, MINUTES, SECONDS);
-        long largest = usage.values().stream().mapToLong(Usage::bytes).max().orElse(0);
-        Scale size = scale(
-                largest,
-                new Scale("GiB", "GiB", 1L << 30),
-                new Scale("MiB", "MiB", 1L << 20),
-                new Scale("KiB", "KiB", 1L << 10));
         return List.of(
                 byDay(
                         "Hit rate by day, in %",
@@ -144,17 +136,7 @@ public final class ReportCommand extends OutputCommand {
                         use,
                         "bar",
                         sum -> sum.count(Counter.COMPILED),
-                        sum -> Units.count(sum.count(Counter.COMPILED)) + " compiled"),
-                byTarget(
-                        "Entries by target",
-                        usage,
-                        Usage::entries,
-                        target -> Units.plural(target.entries(), "entry")),
-                byTarget(
-                        "Size by target, in " + size.unit(),
-                        usage,
-                        target -> target.bytes() / size.size(),
-                        target -> Units.bytes(target.bytes())));
+                        sum -> Units.count(sum.count(Counter.COMPILED)) + " compiled"));
     }
 
     /** Returns the first scale in which the number is 2 or more, else the last one. */
@@ -184,25 +166,6 @@ public final class ReportCommand extends OutputCommand {
             texts.add(sum == null ? "no notes" : text.apply(sum));
         }
         return new Chart(title, kind, labels, values, texts);
-    }
-
-    private static Chart byTarget(
-            String title,
-            Map<String, Usage> usage,
-            ToDoubleFunction<Usage> value,
-            Function<Usage, String> text) {
-        List<Map.Entry<String, Usage>> largest = usage.entrySet().stream()
-                .sorted(Comparator.comparingDouble(each -> -value.applyAsDouble(each.getValue())))
-                .limit(MAX_BARS)
-                .toList();
-        return new Chart(
-                title,
-                "wide",
-                largest.stream().map(Map.Entry::getKey).toList(),
-                largest.stream()
-                        .<@Nullable Double>map(each -> value.applyAsDouble(each.getValue()))
-                        .toList(),
-                largest.stream().map(each -> text.apply(each.getValue())).toList());
     }
 
     private static String rate(FleetUse.Sum sum) {

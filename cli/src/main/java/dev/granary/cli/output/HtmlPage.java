@@ -33,8 +33,7 @@ public record HtmlPage(
     /**
      * A chart.
      *
-     * @param kind {@code line} for rates, whose axis ends at 100 %; {@code bar}; {@code wide} for
-     *     bars with long names
+     * @param kind {@code line} for rates, whose axis ends at 100 %, or {@code bar}
      * @param values the values; null where there is none
      * @param texts the values as text
      */

@@ -142,7 +142,7 @@ class InspectTest {
                 "option -DSTEP=1",
                 "target opencl/nvidia",
                 "local hit: ",
-                "key and checksums right",
+                "intact",
                 "local restored",
                 "outcome a lookup restores the entry of the local tier",
                 "compatible yes: NVIDIA PTX 8.0 for sm_70",

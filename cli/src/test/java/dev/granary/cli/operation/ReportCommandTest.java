@@ -44,7 +44,7 @@ import java.util.stream.Stream;
 
 /** Tests of the report of a fleet, in a browser if this machine has Chromium. */
 class ReportCommandTest {
-    private static final int CHARTS = 6;
+    private static final int CHARTS = 4;
     private static final Pattern RESULT = Pattern.compile("data-result=\"([^\"]*)\"");
 
     /** Collects errors, and at the end what the page shows; in the place of the title element. */

@@ -64,14 +64,41 @@ public final class KeyTexts {
         }
     }
 
+    /** Returns the line of a name that counts no more. */
+    public static String revocation(String name) throws ConfigException {
+        return checkedName(name) + ":" + REVOKED;
+    }
+
+    private static String checkedName(String name) throws ConfigException {
+        if (!EntrySignature.NAME.matcher(name).matches()) {
+            throw new ConfigException("The name of a key has at most 63 lower-case letters, digits,"
+                    + " - _ . and begins with a letter or digit; " + SafeText.of(name)
+                    + " is none.");
+        }
+        return name;
+    }
+
+    /**
+     * Returns the lines of a file that has public keys.
+     *
+     * @param place the place of the name of the file, for messages
+     */
+    public static String lines(Path file, String place) throws ConfigException {
+        if (trusted(file.toString(), place).isEmpty()) {
+            throw new ConfigException(place + " " + file + " has no public key.");
+        }
+        return read(file.toString(), place, CHANGES_BY_OTHERS);
+    }
+
     /** Creates a pair of keys with this name. */
-    public static Pair create(String name) {
+    public static Pair create(String name) throws ConfigException {
         try {
             KeyPair pair =
                     KeyPairGenerator.getInstance(EntrySignature.ALGORITHM).generateKeyPair();
             Base64.Encoder base64 = Base64.getEncoder();
             return new Pair(
-                    name + ":" + base64.encodeToString(pair.getPublic().getEncoded()),
+                    checkedName(name) + ":"
+                            + base64.encodeToString(pair.getPublic().getEncoded()),
                     name + PRIVATE + base64.encodeToString(pair.getPrivate().getEncoded()));
         } catch (GeneralSecurityException e) {
             throw new IllegalStateException(e);
@@ -107,7 +134,7 @@ public final class KeyTexts {
      *     not write
      * @param place the place of the text, for messages
      */
-    public static Map<String, Optional<PublicKey>> trusted(String text, String place)
+    static Map<String, Optional<PublicKey>> trusted(String text, String place)
             throws ConfigException {
         boolean isText = TEXT.matcher(BLANKS.split(text.strip(), 2)[0]).matches();
         String lines = isText ? text : read(text, place, CHANGES_BY_OTHERS);

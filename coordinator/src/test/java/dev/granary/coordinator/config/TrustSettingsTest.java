@@ -27,11 +27,13 @@ import java.util.Set;
 class TrustSettingsTest {
     private final Path home;
     private final Map<String, String> environment = new HashMap<>();
-    private final KeyTexts.Pair ci = KeyTexts.create("ci-2026");
-    private final KeyTexts.Pair next = KeyTexts.create("ci-2027");
+    private final KeyTexts.Pair ci;
+    private final KeyTexts.Pair next;
 
-    TrustSettingsTest(@TempDir Path home) {
+    TrustSettingsTest(@TempDir Path home) throws ConfigException {
         this.home = home;
+        this.ci = KeyTexts.create("ci-2026");
+        this.next = KeyTexts.create("ci-2027");
         environment.put("HOME", home.toString());
     }
 
