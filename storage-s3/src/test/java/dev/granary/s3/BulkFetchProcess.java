@@ -23,8 +23,12 @@ import java.util.concurrent.atomic.LongAdder;
  */
 final class BulkFetchProcess {
     /** Parts of the causes of lookups that were too late. */
-    private static final List<String> LATE_CAUSES =
-            List.of("no time left for a request", "waiting", "took all the time", "takes too long", "no requests are sent");
+    private static final List<String> LATE_CAUSES = List.of(
+            "no time left for a request",
+            "waiting",
+            "took all the time",
+            "takes too long",
+            "no requests are sent");
 
     private BulkFetchProcess() {}
 
