@@ -17,10 +17,17 @@ final class WarmJvmFiller implements DirectoryFiller, AutoCloseable {
 
     private final LineProcess process;
     private final BucketWorkload material;
+    private final boolean isTrusting;
 
-    WarmJvmFiller(BucketWorkspace workplace, ServerRoute route, BucketWorkload material)
+    /** Creates a filler that checks the signatures of entries or not. */
+    WarmJvmFiller(
+            BucketWorkspace workplace,
+            ServerRoute route,
+            BucketWorkload material,
+            boolean isTrusting)
             throws IOException {
         this.material = material;
+        this.isTrusting = isTrusting;
         this.process = LineProcess.start(
                 workplace,
                 BucketWorkspace.java(
@@ -29,13 +36,14 @@ final class WarmJvmFiller implements DirectoryFiller, AutoCloseable {
                         route.told().get("GRANARY_BUCKET") + "/" + BucketFiller.PACKED,
                         route.endpoint().toString(),
                         material.namespace(),
-                        WarmCommandFiller.capacityMebibytes(material) + "MiB"),
+                        WarmCommandFiller.capacityMebibytes(material) + "MiB",
+                        isTrusting ? material.publicKey() : ""),
                 WarmCommandFiller.environment(workplace, route));
     }
 
     @Override
     public String label() {
-        return "warm, running JVM";
+        return isTrusting ? "warm, signatures checked" : "warm, running JVM";
     }
 
     @Override

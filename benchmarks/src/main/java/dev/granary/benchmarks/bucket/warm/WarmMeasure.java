@@ -23,6 +23,7 @@ import java.util.stream.Stream;
 /** Measure of filling a node over one route: the command, a running JVM, and the tools, in turn. */
 public final class WarmMeasure {
     private static final double RCLONE_GOAL = 1.9;
+    private static final double TRUST_GOAL = 1.05;
     private static final double BYTES_PER_REQUEST = 8 << 20;
     private static final int SPARE_REQUESTS = 10;
 
@@ -54,13 +55,16 @@ public final class WarmMeasure {
         List<DirectoryFiller> objects = tools.objectFillers();
         List<DirectoryFiller> loose = tools.looseFillers();
         WarmCommandFiller command = new WarmCommandFiller(workplace, route, material);
-        try (WarmJvmFiller running = new WarmJvmFiller(workplace, route, material)) {
+        try (WarmJvmFiller running = new WarmJvmFiller(workplace, route, material, false);
+                WarmJvmFiller trusting = new WarmJvmFiller(workplace, route, material, true)) {
             for (int i = 0; i < WarmJvmFiller.UNMEASURED; i++) {
                 fill(running);
+                fill(trusting);
             }
             List<DirectoryFiller> all = new ArrayList<>(List.of(command));
             all.addAll(objects);
             all.add(running);
+            all.add(trusting);
             all.addAll(loose);
             for (int round = 0; round < settings.rounds(); round++) {
                 for (DirectoryFiller filler : all) {
@@ -68,7 +72,7 @@ public final class WarmMeasure {
                 }
                 Collections.rotate(all, 1); // each round begins with another filler
             }
-            return section(command, running, objects, loose);
+            return section(command, running, trusting, objects, loose);
         }
     }
 
@@ -118,6 +122,7 @@ public final class WarmMeasure {
     private ReportSection section(
             WarmCommandFiller command,
             WarmJvmFiller running,
+            WarmJvmFiller trusting,
             List<DirectoryFiller> objects,
             List<DirectoryFiller> loose) {
         ReportSection section = new ReportSection(
@@ -130,7 +135,7 @@ public final class WarmMeasure {
         Optional<DirectoryFiller> rclone = objects.stream()
                 .filter(tool -> tool.label().equals(CopyTools.PEER))
                 .findFirst();
-        List<DirectoryFiller> rows = new ArrayList<>(List.of(command, running));
+        List<DirectoryFiller> rows = new ArrayList<>(List.of(command, running, trusting));
         rows.addAll(objects);
         rows.addAll(loose);
         for (DirectoryFiller filler : rows) {
@@ -152,6 +157,11 @@ public final class WarmMeasure {
                 Goal.Bound.AT_MOST,
                 RCLONE_GOAL,
                 ratio(running, rclone)));
+        section.goal(new Goal(
+                "signatures checked / not, " + route.label(),
+                Goal.Bound.AT_MOST,
+                TRUST_GOAL,
+                of(trusting).ratioTo(of(running))));
         double mostRequests = packBytes / BYTES_PER_REQUEST + SPARE_REQUESTS;
         section.goal(new Goal(
                 "requests of warm, " + route.label(),

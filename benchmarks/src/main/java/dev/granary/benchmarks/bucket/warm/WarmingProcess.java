@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.granary.cli.place.Warming;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.local.LocalTier;
 import dev.granary.s3.BulkBucket;
@@ -23,19 +24,23 @@ public final class WarmingProcess {
     private WarmingProcess() {}
 
     /**
-     * Arguments: bucket, endpoint, target, capacity. Answers each path with the nanoseconds, the
-     * number of installed entries, and the requests.
+     * Arguments: bucket, endpoint, target, capacity, public keys whose signatures are required, or
+     * an empty text. Answers each path with the nanoseconds, the number of installed entries, and
+     * the requests.
      */
     public static void main(String[] arguments) throws Exception {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8));
         for (String path = in.readLine(); path != null; path = in.readLine()) {
-            GranaryConfig config = GranaryConfig.builder()
+            GranaryConfigBuilder settings = GranaryConfig.builder()
                     .environment(Map.of("XDG_CONFIG_HOME", System.getenv("XDG_CONFIG_HOME")))
-                    .bucket(arguments[0])
+                    .bucket(arguments[0] + (arguments[4].isEmpty() ? "" : "?trust=require"))
                     .endpoint(arguments[1])
                     .capacity(arguments[3])
-                    .directory(Path.of(path))
-                    .build();
+                    .directory(Path.of(path));
+            if (!arguments[4].isEmpty()) {
+                settings.trustedKeys(arguments[4]);
+            }
+            GranaryConfig config = settings.build();
             long start = System.nanoTime();
             Warming report = warm(config, arguments[2]);
             long nanos = System.nanoTime() - start;

@@ -6,10 +6,15 @@ import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
+import dev.granary.cache.format.EntrySigner;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.KeyTexts;
 
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 
@@ -22,6 +27,8 @@ import java.util.stream.IntStream;
  * one target in all processes, and its entries are frames that other stores hold as well.
  */
 public final class BucketWorkload {
+    private static final KeyTexts.Pair KEYS = keys();
+    private static final EntrySigner SIGNER = signer();
     private static final EntryMetadata METADATA =
             new EntryMetadata("bench", "bench", Instant.EPOCH, List.of("k"), List.of(), "bench");
     private static final double MEDIAN_BYTES = 32 << 10;
@@ -94,9 +101,35 @@ public final class BucketWorkload {
         return binary;
     }
 
-    /** Returns entry {@code index}. */
+    /** Returns the public key whose signature all entries have. */
+    public String publicKey() {
+        return KEYS.publicKey();
+    }
+
+    /** Returns entry {@code index}, which is signed. */
     Entry entry(int index) {
-        return Entry.of(
-                id(index), KernelBinaries.of(binary(index)), Duration.ofMillis(100), METADATA);
+        return SIGNER.sign(Entry.of(
+                id(index), KernelBinaries.of(binary(index)), Duration.ofMillis(100), METADATA));
+    }
+
+    private static EntrySigner signer() {
+        try {
+            return GranaryConfig.builder()
+                    .environment(Map.of())
+                    .signingKey(KEYS.privateKey())
+                    .build()
+                    .signer()
+                    .orElseThrow();
+        } catch (ConfigException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static KeyTexts.Pair keys() {
+        try {
+            return KeyTexts.create("bench");
+        } catch (ConfigException e) {
+            throw new IllegalStateException(e);
+        }
     }
 }
