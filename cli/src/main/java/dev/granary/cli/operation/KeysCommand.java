@@ -85,6 +85,7 @@ public final class KeysCommand extends OutputCommand {
         Path secret = out.resolve(name + ".key");
         Path open = out.resolve(name + ".pub");
         try {
+            Files.createDirectories(out);
             write(secret, pair.privateKey() + "\n");
             Files.writeString(open, pair.publicKey() + "\n");
         } catch (IOException e) {

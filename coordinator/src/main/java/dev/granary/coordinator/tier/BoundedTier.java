@@ -98,7 +98,7 @@ public final class BoundedTier extends CacheTier {
         long sent = System.nanoTime();
         // the caller has waited for the start
         Deadline bounded = deadline.within(
-                Math.max(limit.getAsLong() / 4, limit.getAsLong() - (sent - beginning)));
+                Math.max(limit.getAsLong() / 2, limit.getAsLong() - (sent - beginning)));
         LoadResult result =
                 call(() -> loadNow(ids, bounded), bounded, 2, true, LoadResult.Unavailable::new);
         // a layer that answers is not charged for its start
