@@ -73,20 +73,21 @@ class VerifyCommandTest {
                 .isNarrow()
                 .prints(
                         "sound      1 entry (",
-                        "failed     24",
+                        "failed     28",
                         ": truncated: a detail",
                         ": extended: a detail",
                         ": corrupt: a detail",
                         ": foreign: a detail",
                         ": wrong key: a detail",
+                        ": untrusted: a detail",
                         ": too large: a detail",
-                        "... and 4 more",
+                        "... and 8 more",
                         "8 entries of other versions, kept for those versions",
                         "unfinished 2 files of 4.0 KiB; sweeps remove those older than an hour",
                         "100 files or more");
         assertFalse(text.contains("\u001b"), "T4");
         JsonObject json = new Cli(0, report(true, at, usage), "").json();
-        assertEquals(24, json.getAsJsonArray("failures").size());
+        assertEquals(28, json.getAsJsonArray("failures").size());
         assertEquals(8, json.get("otherVersion").getAsInt());
         assertEquals(100, json.getAsJsonArray("foreign").size());
         assertFalse(json.get("healthy").getAsBoolean());
