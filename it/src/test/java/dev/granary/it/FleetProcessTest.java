@@ -158,6 +158,13 @@ class FleetProcessTest {
     }
 
     @Test
+    @Tag("exhaustive")
+    @DisplayName("8 machines that have run for a while divide 24 kernels")
+    void divided() throws Exception {
+        prepare(bucket(), 8, 24, 4000, 4, 26);
+    }
+
+    @Test
     @DisplayName("4 machines that prepare 8 absent kernels at once compile each kernel once")
     void fleet() throws Exception {
         prepare(bucket(), 4, 8, 3000, 8);
