@@ -472,7 +472,7 @@ public final class Granary implements AutoCloseable {
 
     /**
      * Tells the buckets now which entries this machine uses, instead of once an hour, and waits for
-     * at most 10 s. Until then a collection may remove entries that nobody has used for long.
+     * at most 10 s. Before that, a collection may remove entries without a recent use.
      */
     public void sendUseNotes() {
         requireOpen();

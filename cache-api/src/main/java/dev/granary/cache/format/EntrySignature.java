@@ -27,7 +27,7 @@ public final class EntrySignature {
     /** The names of keys. */
     public static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9._-]{0,62}");
 
-    /** What is signed begins so that no signature of anything else by the key fits an entry. */
+    /** The start of each signed message: signatures of other things by the key fit no entry. */
     private static final byte[] CONTEXT = "granary entry\0".getBytes(US_ASCII);
 
     private static final int MAX_MESSAGE_BYTES = 256;

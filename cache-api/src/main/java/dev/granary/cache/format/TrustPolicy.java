@@ -30,7 +30,7 @@ public final class TrustPolicy {
     private final Map<String, Optional<PublicKey>> keys;
     private final Set<Sha256> verified = ConcurrentHashMap.newKeySet();
 
-    /** What happens to an entry without a signature that counts. */
+    /** Treatment of entries without a signature that counts. */
     public enum Mode {
         /** It is used; signatures are not looked at. */
         OFF,
