@@ -7,6 +7,7 @@ module dev.granary.cli {
     requires dev.granary.local;
     requires dev.granary.opencl.lwjgl;
     requires dev.granary.plans;
+    requires dev.granary.wrap;
     requires dev.granary.s3;
     requires info.picocli;
     requires java.management;

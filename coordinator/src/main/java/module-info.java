@@ -19,8 +19,10 @@ module dev.granary.coordinator {
             dev.granary.cli;
     exports dev.granary.coordinator.statistics;
     exports dev.granary.coordinator.tier to
-            dev.granary.cli;
+            dev.granary.cli,
+            dev.granary.wrap;
     exports dev.granary.coordinator.toml to
             dev.granary.cli,
-            dev.granary.plans;
+            dev.granary.plans,
+            dev.granary.wrap;
 }

@@ -5,5 +5,6 @@ module dev.granary.local {
 
     exports dev.granary.local to
             dev.granary.cli,
-            dev.granary.coordinator;
+            dev.granary.coordinator,
+            dev.granary.wrap;
 }

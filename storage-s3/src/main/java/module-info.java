@@ -32,7 +32,8 @@ module dev.granary.s3 {
 
     exports dev.granary.s3 to
             dev.granary.cli,
-            dev.granary.coordinator;
+            dev.granary.coordinator,
+            dev.granary.wrap;
     exports dev.granary.s3.config to
             dev.granary.cli,
             dev.granary.coordinator;
@@ -44,11 +45,13 @@ module dev.granary.s3 {
             dev.granary.coordinator;
     exports dev.granary.s3.pack.warm to
             dev.granary.cli,
-            dev.granary.coordinator;
+            dev.granary.coordinator,
+            dev.granary.wrap;
     exports dev.granary.s3.statistics to
             dev.granary.cli,
             dev.granary.coordinator;
     exports dev.granary.s3.store to
             dev.granary.cli,
-            dev.granary.coordinator;
+            dev.granary.coordinator,
+            dev.granary.wrap;
 }

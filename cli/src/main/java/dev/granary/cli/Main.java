@@ -19,6 +19,7 @@ import dev.granary.cli.operation.ReportCommand;
 import dev.granary.cli.operation.StatsCommand;
 import dev.granary.cli.operation.VerifyCommand;
 import dev.granary.cli.operation.WarmCommand;
+import dev.granary.cli.operation.WrapCommand;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -38,6 +39,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 
 /** The entry point of the {@code granary} command. */
@@ -53,6 +55,7 @@ import java.util.Set;
             "  populate MANIFEST  compile what the bucket lacks, publish it, read it back",
             "  get MANIFEST       get the kernels through the cache, as a node does",
             "  warm               fetch all entries of this machine's devices",
+            "  wrap -- PROGRAM    run a program with kernels that its own caches share",
             "Look",
             "  ls [PLACE]         entries",
             "  inspect X [Y]      a key, whether a lookup hits, the entry; or what differs",
@@ -95,6 +98,7 @@ public final class Main {
             Map.entry("populate", PopulateCommand.class),
             Map.entry("get", GetCommand.class),
             Map.entry("warm", WarmCommand.class),
+            Map.entry("wrap", WrapCommand.class),
             Map.entry("ls", LsCommand.class),
             Map.entry("inspect", InspectCommand.class),
             Map.entry("stats", StatsCommand.class),
@@ -146,6 +150,9 @@ public final class Main {
                 (failure, command, _) -> report(failure, command.getErr()));
         line.setCaseInsensitiveEnumValuesAllowed(true);
         line.setUsageHelpAutoWidth(true);
+        // what follows a program is its own
+        Optional.ofNullable(line.getSubcommands().get("wrap"))
+                .ifPresent(wrap -> wrap.setStopAtPositional(true));
         line.getHelpSectionMap().remove(UsageMessageSpec.SECTION_KEY_COMMAND_LIST_HEADING);
         line.getHelpSectionMap().remove(UsageMessageSpec.SECTION_KEY_COMMAND_LIST); // the footer
         return line;

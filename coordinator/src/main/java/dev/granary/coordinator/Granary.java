@@ -471,6 +471,15 @@ public final class Granary implements AutoCloseable {
     }
 
     /**
+     * Records the use of an entry that the program got without a lookup, as a lookup does: the
+     * buckets learn of it, and keep the entry.
+     */
+    public void noteUse(Id id) {
+        requireOpen();
+        uses.add(id);
+    }
+
+    /**
      * Tells the buckets now which entries this machine uses, instead of once an hour, and waits for
      * at most 10 s. Before that, a collection may remove entries without a recent use.
      */

@@ -1,0 +1,117 @@
+package dev.granary.wrap;
+
+import dev.granary.cache.CompileException;
+import dev.granary.cache.Id;
+import dev.granary.cache.StoreResult;
+import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+
+/**
+ * Publisher of files that a program has added: in the local tier, and in packs in the first
+ * writable layer. What one process leaves is uploaded by the next.
+ */
+final class Publisher implements AutoCloseable {
+    private final GranaryConfig config;
+    private final Map<Id, StoreResult> results = new ConcurrentHashMap<>();
+    private @Nullable Granary granary; // opened when it is needed
+
+    Publisher(GranaryConfig config) {
+        this.config = config;
+    }
+
+    /**
+     * Publishes what a tool has added since the last call, and waits for at most {@code limit}.
+     *
+     * @param isEnded whether the program has ended by itself
+     */
+    void publish(ToolRun run, boolean isEnded, Duration limit)
+            throws IOException, ConfigException {
+        List<FileEngine.Source> additions = run.additions(isEnded);
+        if (additions.isEmpty()) {
+            return;
+        }
+        Granary open = open();
+        FileEngine engine = new FileEngine(run.target());
+        for (FileEngine.Source source : additions) {
+            try {
+                if (open.lookup(engine, source).source() != PrimitiveSource.COMPILED) {
+                    open.publish(source.getId()); // the local tier has it, perhaps no layer
+                }
+            } catch (CompileException e) {
+                run.skip(e.buildLog(), 1);
+            }
+        }
+        open.flush(limit);
+    }
+
+    /** Tells the buckets which of the fetched files the program has used. */
+    void noteUses(List<Id> used) throws ConfigException {
+        if (!used.isEmpty()) {
+            used.forEach(open()::noteUse);
+        }
+    }
+
+    private Granary open() throws ConfigException {
+        if (granary == null) {
+            granary = Granary.builder()
+                    .config(config)
+                    .inPacks()
+                    .withoutReading()
+                    .published((_, id, result) -> results.put(id, result))
+                    .open();
+        }
+        return granary;
+    }
+
+    /** Returns the ids that the target has. */
+    Set<Id> published() {
+        return results.entrySet().stream()
+                .filter(each -> failure(each.getValue()).isEmpty())
+                .map(Map.Entry::getKey)
+                .collect(Collectors.toSet());
+    }
+
+    /** Returns the causes for which files were not published, by the path of one of them. */
+    SortedMap<String, String> failures() {
+        SortedMap<String, String> failures = new TreeMap<>();
+        results.forEach((id, result) -> {
+            String cause = failure(result);
+            if (!cause.isEmpty()) {
+                failures.put(cause, FileGroup.path(id));
+            }
+        });
+        SortedMap<String, String> byPath = new TreeMap<>();
+        failures.forEach((cause, path) -> byPath.put(path, "not published: " + cause));
+        return byPath;
+    }
+
+    private static String failure(StoreResult result) {
+        return switch (result) {
+            case StoreResult.Refused refused -> refused.reason();
+            case StoreResult.Failed failed -> failed.cause();
+            case StoreResult.Unknown unknown -> unknown.cause();
+            case StoreResult.Stored _, StoreResult.Duplicate _, StoreResult.Divergent _ -> "";
+        };
+    }
+
+    @Override
+    public void close() {
+        if (granary != null) {
+            granary.close();
+        }
+    }
+}
