@@ -21,5 +21,6 @@ module dev.granary.cache {
             dev.granary.gpu,
             dev.granary.local,
             dev.granary.s3,
-            dev.granary.plans;
+            dev.granary.plans,
+            dev.granary.wrap;
 }

@@ -77,6 +77,11 @@ final class GranaryProcess {
         return start(variables, arguments).end();
     }
 
+    /** Returns the process. */
+    Process process() {
+        return process.process();
+    }
+
     /** Waits for the end of the process, and returns its result. */
     Result end() throws IOException, InterruptedException {
         ChildJvm.Result result = process.end();

@@ -166,9 +166,9 @@ final class CacheDirectory {
         }
 
         /** Returns true for a file that is being installed; removes it if nobody does so. */
-        private boolean isUnfinished(Path file, BasicFileAttributes attributes)
-                throws IOException {
-            boolean isUnfinished = UNFINISHED.matcher(file.getFileName().toString()).matches();
+        private boolean isUnfinished(Path file, BasicFileAttributes attributes) throws IOException {
+            boolean isUnfinished =
+                    UNFINISHED.matcher(file.getFileName().toString()).matches();
             if (isUnfinished && attributes.lastModifiedTime().compareTo(abandoned) < 0) {
                 FileTrees.delete(file);
             }
@@ -178,7 +178,9 @@ final class CacheDirectory {
 
     /** Returns whether files of this name are shared: no lock, no database, nothing unfinished. */
     private boolean isShared(String name) {
-        return !REFUSED.matcher(name).matches() && !tool.excluded().matcher(name).matches();
+        return !UNFINISHED.matcher(name).matches()
+                && !REFUSED.matcher(name).matches()
+                && !tool.excluded().matcher(name).matches();
     }
 
     /** Returns the path of the group of a file: the first directory that is shared as a whole. */
@@ -228,8 +230,7 @@ final class CacheDirectory {
     }
 
     private static void requireNoDatabase(String group, byte[] content) throws IOException {
-        String start =
-                new String(content, 0, Math.min(content.length, MAGIC_BYTES), ISO_8859_1);
+        String start = new String(content, 0, Math.min(content.length, MAGIC_BYTES), ISO_8859_1);
         if (DATABASE.matcher(start).matches()) {
             throw new IOException(group + " is a database");
         }
@@ -243,9 +244,8 @@ final class CacheDirectory {
      */
     boolean install(FileGroup group) throws IOException {
         for (Map.Entry<String, MemorySegment> file : group.files().entrySet()) {
-            String path = file.getKey().isEmpty()
-                    ? group.path()
-                    : group.path() + "/" + file.getKey();
+            String path =
+                    file.getKey().isEmpty() ? group.path() : group.path() + "/" + file.getKey();
             if (!isShared(path.substring(path.lastIndexOf('/') + 1))
                     || !groupOf(path).equals(group.path())) {
                 throw new IOException(path + " is no file that is shared");
@@ -271,14 +271,13 @@ final class CacheDirectory {
         }
     }
 
-    private static void write(MemorySegment content, Path written, String name)
-            throws IOException {
+    private static void write(MemorySegment content, Path written, String name) throws IOException {
         Path file = name.isEmpty() ? written : written.resolve(name);
         createDirectories(
                 Objects.requireNonNull(written.getParent()),
                 Objects.requireNonNull(file.getParent()));
-        try (FileChannel out = FileChannel.open(
-                file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+        try (FileChannel out =
+                FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
             for (ByteBuffer rest = content.asByteBuffer(); rest.hasRemaining(); ) {
                 out.write(rest);
             }
@@ -369,7 +368,8 @@ final class CacheDirectory {
     }
 
     private static String unfinished() {
-        return ".granary-" + HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextLong());
+        return ".granary-"
+                + HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextLong());
     }
 
     /**

@@ -28,7 +28,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.concurrent.TimeUnit;
 
 /**
  * Fetcher of the files of several scopes: from the local tier, then from each layer, which the
@@ -166,17 +165,17 @@ final class Fetcher {
                     }
                     return;
                 }
-                try (BulkBucket opened =
-                        TierFactory.bulk(layer, TierFactory.directory(config))) {
+                try (BulkBucket opened = TierFactory.bulk(layer, TierFactory.directory(config))) {
                     bucket = opened;
                     for (ToolRun run : runs) {
                         current = run;
                         BulkEntryReader reader = opened.bulkReader(run.target().path());
-                        BulkReadPlan plan = reader.plan(
-                                BulkEntryReader.UnpackedEntries.READ, run::isWanted);
+                        BulkReadPlan plan =
+                                reader.plan(BulkEntryReader.UnpackedEntries.READ, run::isWanted);
                         reader.run(plan, this);
-                        plan.lost().forEach(pack -> run.skip(
-                                "a pack cannot be read: " + pack.cause(), pack.entries()));
+                        plan.lost()
+                                .forEach(pack -> run.skip(
+                                        "a pack cannot be read: " + pack.cause(), pack.entries()));
                     }
                 }
             } catch (IOException | ConfigException e) {

@@ -14,8 +14,8 @@ import java.time.Duration;
 import java.util.concurrent.Callable;
 
 /**
- * Engine whose compiler is the wrapped program: a compile reads the files that it has written. Files
- * are thus stored, signed and published like kernels.
+ * Engine whose compiler is the wrapped program: a compile reads the files that it has written.
+ * Files are thus stored, signed and published like kernels.
  */
 record FileEngine(Target target) implements Engine<FileEngine.Source, FileEngine.Files> {
     /** Files to be published: their id, and how they are read. */

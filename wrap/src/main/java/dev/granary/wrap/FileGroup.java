@@ -48,7 +48,9 @@ record FileGroup(String path, SequencedMap<String, MemorySegment> files) {
     /** Returns whether a path below a directory stays there, on each system. */
     static boolean isSafe(String path) {
         String[] names = path.split("/", -1);
-        if (path.length() > MAX_PATH || names.length > MAX_DEPTH || !UTF_8.newEncoder().canEncode(path)) {
+        if (path.length() > MAX_PATH
+                || names.length > MAX_DEPTH
+                || !UTF_8.newEncoder().canEncode(path)) {
             return false;
         }
         for (String name : names) {

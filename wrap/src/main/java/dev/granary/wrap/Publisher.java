@@ -38,8 +38,7 @@ final class Publisher implements AutoCloseable {
      *
      * @param isEnded whether the program has ended by itself
      */
-    void publish(ToolRun run, boolean isEnded, Duration limit)
-            throws IOException, ConfigException {
+    void publish(ToolRun run, boolean isEnded, Duration limit) throws IOException, ConfigException {
         List<FileEngine.Source> additions = run.additions(isEnded);
         if (additions.isEmpty()) {
             return;

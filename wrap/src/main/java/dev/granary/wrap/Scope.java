@@ -121,8 +121,11 @@ record Scope(Tool tool, List<Fact> facts) {
         String gpus() {
             SortedSet<String> ids = new TreeSet<>();
             for (Path device : files(root.resolve("sys/bus/pci/devices"))) {
-                if (DISPLAY_OR_ACCELERATOR.matcher(first(device.resolve("class"))).matches()) {
-                    ids.add(first(device.resolve("vendor")) + ":" + first(device.resolve("device")));
+                if (DISPLAY_OR_ACCELERATOR
+                        .matcher(first(device.resolve("class")))
+                        .matches()) {
+                    ids.add(first(device.resolve("vendor")) + ":"
+                            + first(device.resolve("device")));
                 }
             }
             return ids.isEmpty() ? "none" : String.join(", ", ids);
@@ -177,7 +180,9 @@ record Scope(Tool tool, List<Fact> facts) {
         private static void describe(Path library, Set<String> found) {
             try {
                 Path real = library.toRealPath();
-                found.add(real.getFileName() + " of " + Files.size(real) + " bytes");
+                if (Files.isRegularFile(real)) {
+                    found.add(real.getFileName() + " of " + Files.size(real) + " bytes");
+                }
             } catch (IOException e) {
                 // a link to nothing is no library
             }
@@ -194,9 +199,11 @@ record Scope(Tool tool, List<Fact> facts) {
             }
             prefixes.add(root.resolve("usr"));
             prefixes.add(root.resolve("usr/local"));
-            Pattern wanted = Pattern.compile(names.stream()
-                    .map(name -> Pattern.quote(name).replace("_", "\\E[-_.]\\Q"))
-                    .collect(Collectors.joining("|", "(", ")-([^-]+)(-py[0-9.]+)?\\.(dist|egg)-info")),
+            Pattern wanted = Pattern.compile(
+                    names.stream()
+                            .map(name -> Pattern.quote(name).replace("_", "\\E[-_.]\\Q"))
+                            .collect(Collectors.joining(
+                                    "|", "(", ")-([^-]+)(-py[0-9.]+)?\\.(dist|egg)-info")),
                     Pattern.CASE_INSENSITIVE);
             for (Path prefix : prefixes) {
                 SortedSet<String> found = new TreeSet<>();

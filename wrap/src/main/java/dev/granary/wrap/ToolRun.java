@@ -102,7 +102,9 @@ final class ToolRun {
             return; // there already, or in another case
         }
         if (fetchedBytes + group.bytes() > maxBytes) {
-            skip("beyond the capacity of " + (maxBytes >> 20) + " MiB", group.files().size());
+            skip(
+                    "beyond the capacity of " + (maxBytes >> 20) + " MiB",
+                    group.files().size());
             return;
         }
         try {
@@ -123,8 +125,14 @@ final class ToolRun {
                 fetchedBytes += group.bytes();
             }
         } catch (IOException e) {
-            skip(e.toString(), group.files().size());
+            skip(cause(e), group.files().size());
         }
+    }
+
+    private static String cause(IOException failure) {
+        return failure.getClass() == IOException.class
+                ? String.valueOf(failure.getMessage())
+                : failure.toString();
     }
 
     synchronized void skip(String cause, int files) {
@@ -142,8 +150,8 @@ final class ToolRun {
     }
 
     /**
-     * Returns what the program has added, and will not change any more: while it runs, what has
-     * not changed since the last call, and no process has open for writing.
+     * Returns what the program has added, and will not change any more: while it runs, what has not
+     * changed since the last call, and no process has open for writing.
      *
      * @param isEnded whether the program has ended by itself, so that its files are whole
      */
@@ -155,16 +163,14 @@ final class ToolRun {
             String path = group.getKey();
             SortedMap<String, Stamp> stamps = group.getValue();
             SortedMap<String, Stamp> earlier = before.get(path);
-            boolean isNew = scope.tool().isRewritten()
-                    ? !stamps.equals(earlier)
-                    : earlier == null;
+            boolean isNew = scope.tool().isRewritten() ? !stamps.equals(earlier) : earlier == null;
             boolean isWhole = (isEnded || stamps.equals(lastSeen.get(path)))
                     && open.stream().noneMatch(file -> directory.has(path, file));
             if (isNew && isWhole) {
                 try {
                     additions.add(addition(path, stamps));
                 } catch (IOException e) {
-                    skip(String.valueOf(e.getMessage()), stamps.size());
+                    skip(cause(e), stamps.size());
                 }
                 before.put(path, stamps); // once
             }

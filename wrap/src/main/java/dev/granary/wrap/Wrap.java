@@ -150,11 +150,11 @@ public record Wrap(
         Publisher publisher = new Publisher(config.flushLimit(afterwards).build());
         int exitCode = 0;
         try (publisher) {
-            ScheduledExecutorService ticks = Executors.newSingleThreadScheduledExecutor(
-                    DaemonThreads.named("granary-wrap"));
+            ScheduledExecutorService ticks =
+                    Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("granary-wrap"));
             if (!isReadOnly && !every.isZero()) {
-                Runnable look = () -> runs.forEach(run -> attempt(
-                        failures, run, () -> publisher.publish(run, false, afterwards)));
+                Runnable look = () -> runs.forEach(run ->
+                        attempt(failures, run, () -> publisher.publish(run, false, afterwards)));
                 ticks.scheduleWithFixedDelay(
                         look, every.toNanos(), every.toNanos(), TimeUnit.NANOSECONDS);
             }
@@ -162,8 +162,8 @@ public record Wrap(
             ticks.shutdown();
             boolean isWhole = exitCode < SIGNAL;
             if (!isReadOnly && ticks.awaitTermination(limit.toNanos(), TimeUnit.NANOSECONDS)) {
-                runs.forEach(run -> attempt(
-                        failures, run, () -> publisher.publish(run, isWhole, afterwards)));
+                runs.forEach(run ->
+                        attempt(failures, run, () -> publisher.publish(run, isWhole, afterwards)));
             }
             for (ToolRun run : runs) {
                 attempt(failures, run, () -> publisher.noteUses(run.used()));

@@ -1,0 +1,311 @@
+package dev.granary.wrap;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.coordinator.SilentServer;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.s3.embedded.EmbeddedS3;
+import dev.granary.wrap.WrapResult.ToolResult;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/** Tests of programs that run with shared files: real processes, and a real S3 server. */
+class WrapTest {
+    private static final String BUCKET = "s3://kernels/team";
+    private static final String WRITE_THREE =
+            "mkdir -p $D/sub; printf one >$D/one.bin; printf two >$D/sub/two.bin; printf 3 >$D/3";
+
+    private final EmbeddedS3 server;
+    private final Path directory;
+
+    WrapTest(@TempDir Path directory) throws IOException {
+        this.directory = directory;
+        this.server = EmbeddedS3.start(null);
+    }
+
+    @BeforeEach
+    void createBucket() {
+        server.createBucket("kernels");
+    }
+
+    @AfterEach
+    void stop() {
+        server.close();
+    }
+
+    private WrapMachine machine(String name) throws IOException {
+        return WrapMachine.of(directory.resolve(name), server, BUCKET);
+    }
+
+    private static ToolResult only(WrapResult result) {
+        assertEquals(1, result.tools().size(), result::toString);
+        return result.tools().getFirst();
+    }
+
+    @Test
+    @DisplayName("files that a program writes are there when it starts on another machine, and the"
+            + " result says how many of them it has opened")
+    void shared() throws Exception {
+        WrapMachine first = machine("first");
+        WrapResult wrote = first.run(WRITE_THREE);
+        assertEquals(3, only(wrote).written(), wrote::toString);
+        assertEquals(3, only(wrote).published(), wrote::toString);
+        assertEquals(Map.of(), wrote.failures());
+
+        WrapMachine second = machine("second");
+        WrapResult read = second.run("cat $D/one.bin $D/sub/two.bin >/dev/null");
+        assertEquals(3, only(read).fetched(), read::toString);
+        assertEquals(7, only(read).fetchedBytes());
+        assertEquals(2, only(read).opened().orElseThrow(), read::toString);
+        assertEquals(0, only(read).written(), read::toString);
+        assertEquals(first.contents(), second.contents());
+
+        WrapResult again = second.run("true");
+        assertEquals(0, only(again).fetched(), again::toString);
+        assertEquals(0, only(again).written(), again::toString);
+    }
+
+    @Test
+    @DisplayName("a run publishes with one pack and one swap, and fetches with one download")
+    void fewRequests() throws Exception {
+        machine("first").run("printf a >$D/a"); // writes the marker of the server's capabilities
+        server.resetRequests();
+        machine("second").run("for i in $(seq 50); do printf $i >$D/f$i; done");
+        // the pack, the head, and the note of use
+        assertEquals(3, server.requests().put(), server.requests()::toString);
+        server.resetRequests();
+        WrapResult read = machine("third").run("true");
+        assertEquals(51, only(read).fetched(), read::toString);
+        assertTrue(server.requests().total() <= 8, server.requests()::toString);
+    }
+
+    @Test
+    @DisplayName("the exit code is that of the program, of a signal, or of a shell that finds none")
+    void exitCodes() throws Exception {
+        WrapMachine one = machine("one");
+        assertEquals(7, one.run("exit 7").exitCode());
+        assertEquals(128 + 9, one.run("kill -9 $$").exitCode());
+        assertEquals(128 + 15, one.run("kill -TERM $$").exitCode());
+        assertEquals(127, one.start("no-such-program").exitCode());
+        Path text = Files.writeString(directory.resolve("text"), "no program");
+        WrapResult refused = one.start(text.toString());
+        assertEquals(126, refused.exitCode());
+        assertTrue(refused.failures().get(text.toString()).contains("cannot be started"));
+    }
+
+    @Test
+    @DisplayName("of a program that is killed, nothing is published that might be half written")
+    void killed() throws Exception {
+        WrapResult result = machine("one").run("printf ha >$D/half; kill -9 $$");
+        assertEquals(0, only(result).written(), result::toString);
+        assertEquals(0, only(machine("two").run("true")).fetched());
+    }
+
+    @Test
+    @DisplayName("while a service runs, what it has finished is published, and nothing that it has"
+            + " open; a kill later changes nothing")
+    void service() throws Exception {
+        WrapMachine one = machine("one");
+        one.every = Duration.ofMillis(200);
+        Path end = directory.resolve("end");
+        try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
+            Future<WrapResult> running =
+                    threads.submit(() -> one.run("exec 3>$D/open; printf ha >&3;"
+                            + " printf whole >$D/whole; while [ ! -e " + end
+                            + " ]; do sleep 0.1; done;"
+                            + " printf lf >&3; exec 3>&-; kill -9 $$"));
+            WrapMachine two = machine("two");
+            while (only(two.run("true")).fetched() == 0) {
+                assertFalse(running.isDone(), "it ends when it is told to");
+            }
+            assertEquals(Map.of("whole", "whole"), two.contents());
+            Files.createFile(end);
+            assertEquals(128 + 9, running.get().exitCode());
+            assertEquals(Map.of("whole", "whole"), contentsOf(machine("three")));
+        }
+    }
+
+    private static Map<String, String> contentsOf(WrapMachine machine) throws Exception {
+        machine.run("true");
+        return machine.contents();
+    }
+
+    @Test
+    @DisplayName("nothing that is there is overwritten, and what was there before is not published")
+    void nothingOverwritten() throws Exception {
+        machine("first").run(WRITE_THREE);
+        WrapMachine second = machine("second");
+        Files.writeString(second.files.resolve("one.bin"), "mine");
+        Files.writeString(second.files.resolve("old"), "from before");
+        WrapResult result = second.run("true");
+        assertEquals(2, only(result).fetched(), result::toString);
+        assertEquals("mine", second.contents().get("one.bin"));
+        assertFalse(contentsOf(machine("third")).containsKey("old"));
+    }
+
+    @Test
+    @DisplayName("read-only: files are fetched, and none is published")
+    void readOnly() throws Exception {
+        machine("first").run(WRITE_THREE);
+        WrapMachine second = machine("second");
+        second.isReadOnly = true;
+        assertEquals(3, only(second.run("printf x >$D/more")).fetched());
+        assertEquals(3, contentsOf(machine("third")).size());
+    }
+
+    @Test
+    @DisplayName("runs with another text in their scope share nothing")
+    void scopes() throws Exception {
+        machine("first").run(WRITE_THREE);
+        WrapMachine second = machine("second");
+        second.scope = "version 2";
+        assertEquals(0, only(second.run("true")).fetched());
+        assertEquals(
+                List.of("system", "gpu", "--scope"),
+                second.wrap(second.config()).scopes().getFirst().facts().keySet().stream()
+                        .filter(name -> !name.equals("processor") && !name.equals("kernel driver"))
+                        .toList());
+    }
+
+    @Test
+    @DisplayName("a shared directory is a layer, and the local directory serves a machine offline")
+    void withoutServer() throws Exception {
+        String layer = "file://" + directory.resolve("shared");
+        WrapMachine.of(directory.resolve("first"), "", layer).run(WRITE_THREE);
+        WrapMachine second = WrapMachine.of(directory.resolve("second"), "", layer);
+        assertEquals(3, only(second.run("true")).fetched());
+        WrapMachine offline = WrapMachine.of(directory.resolve("second"), "");
+        for (String file : second.contents().keySet()) {
+            Files.delete(offline.files.resolve(file));
+        }
+        assertEquals(3, only(offline.run("true")).fetched());
+    }
+
+    @Test
+    @DisplayName("groups are fetched whole, and one that exists stays as it is")
+    void groups() throws Exception {
+        WrapMachine first = machine("first");
+        first.tool = "triton";
+        first.run("mkdir $D/abc $D/def; printf 1 >$D/abc/k.cubin; printf 2 >$D/abc/__grp__k.json;"
+                + " printf 3 >$D/def/k.cubin");
+        WrapMachine second = machine("second");
+        second.tool = "triton";
+        Files.createDirectories(second.files.resolve("abc"));
+        Files.writeString(second.files.resolve("abc/k.cubin"), "own");
+        assertEquals(Map.of("abc/k.cubin", "own", "def/k.cubin", "3"), contentsOf(second));
+    }
+
+    @Test
+    @DisplayName("of files that a tool rewrites, the newest content is fetched")
+    void rewritten() throws Exception {
+        WrapMachine first = machine("first");
+        first.tool = "numba";
+        first.run("mkdir $D/f; printf old >$D/f/f.nbi");
+        first.run("printf new >$D/f/f.nbi; printf 1 >$D/f/f.1.nbc");
+        WrapMachine second = machine("second");
+        second.tool = "numba";
+        assertEquals(Map.of("f/f.nbi", "new", "f/f.1.nbc", "1"), contentsOf(second));
+    }
+
+    @Test
+    @DisplayName("locks, databases, empty files and links are not shared")
+    void refused() throws Exception {
+        WrapResult result = machine("first")
+                .run("printf x >$D/a.lock; printf x >$D/k.sqlite;"
+                        + " printf x >$D/b.tmp; printf 'SQLite format 3 ...' >$D/data; : >$D/empty;"
+                        + " ln -s /etc/passwd $D/link; printf x >$D/ok; ln -s $D $D/around");
+        assertEquals(Map.of("data is a database", 1), only(result).skipped(), result::toString);
+        assertEquals(Map.of("ok", "x"), contentsOf(machine("second")));
+    }
+
+    @Test
+    @DisplayName("many machines at once: each program ends well, and each file is whole")
+    void atOnce() throws Exception {
+        List<Future<WrapResult>> results = new ArrayList<>();
+        try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
+            for (int i = 0; i < 4; i++) {
+                WrapMachine each = machine("machine-" + i);
+                String script = "for k in 1 2 3 4 5; do printf 'by " + i + "' >$D/$k; done";
+                results.add(threads.submit(() -> each.run(script)));
+            }
+            for (Future<WrapResult> result : results) {
+                assertEquals(0, result.get().exitCode());
+                assertEquals(5, only(result.get()).published(), result.get()::toString);
+            }
+        }
+        Map<String, String> contents = contentsOf(machine("last"));
+        assertEquals(5, contents.size());
+        contents.values().forEach(text -> assertTrue(text.matches("by [0-3]"), text));
+    }
+
+    @Test
+    @DisplayName("a silent server costs a few seconds, and the next run uploads what is left")
+    void silent() throws Exception {
+        try (SilentServer silent = new SilentServer()) {
+            WrapResult result = WrapMachine.of(directory.resolve("one"), silent.endpoint(), BUCKET)
+                    .run("printf x >$D/x; exit 3");
+            assertEquals(3, result.exitCode());
+            assertTrue(
+                    result.failures().toString().contains("no answer within 5 s"),
+                    result::toString);
+            assertEquals(0, only(result).published(), result::toString);
+        }
+    }
+
+    @Test
+    @DisplayName("without a server, a bucket or rights the program runs, and the cause is named")
+    void failures() throws Exception {
+        int unused;
+        try (ServerSocket socket = new ServerSocket(0)) {
+            unused = socket.getLocalPort();
+        }
+        WrapResult refused = WrapMachine.of(
+                        directory.resolve("one"), "http://127.0.0.1:" + unused, BUCKET)
+                .run("exit 0");
+        assertTrue(
+                refused.failures().toString().contains("onnection refused")
+                        || refused.failures().toString().contains("refuses"),
+                refused::toString);
+        WrapMachine missing = WrapMachine.of(directory.resolve("two"), server, "s3://missing/team");
+        WrapResult noBucket = missing.run("printf x >$D/x");
+        assertEquals(0, noBucket.exitCode());
+        assertTrue(noBucket.failures().toString().contains("NoSuchBucket"), noBucket::toString);
+        server.createBucket("missing");
+        missing.run("printf y >$D/y");
+        assertEquals(
+                Map.of("x", "x", "y", "y"),
+                contentsOf(
+                        WrapMachine.of(directory.resolve("three"), server, "s3://missing/team")));
+    }
+
+    @Test
+    @DisplayName("a name that is no tool stops before the program starts, with the nearest one")
+    void unknownTool() throws Exception {
+        WrapMachine one = machine("one");
+        Wrap mistyped = new Wrap(
+                one.config(), List.of("pcol"), Map.of(), "", false, Duration.ZERO, Duration.ZERO);
+        ConfigException failure = assertThrows(
+                ConfigException.class, () -> mistyped.run(List.of("touch", "" + one.files + "/x")));
+        assertTrue(failure.getMessage().contains("pocl"), failure::getMessage);
+        assertEquals(Map.of(), one.contents());
+    }
+}
