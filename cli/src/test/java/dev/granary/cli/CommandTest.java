@@ -183,7 +183,7 @@ class CommandTest {
     void help() {
         Cli.run("--version").exits(0).prints("granary 0.1.0");
         Map<String, CommandLine> commands = Main.commandLine().getSubcommands();
-        assertEquals(19 + 1, commands.size(), "nineteen, and help");
+        assertEquals(20 + 1, commands.size(), "twenty, and help");
         commands.forEach((name, command) -> {
             assertEquals(Map.of(), command.getSubcommands(), name);
             Cli help = Cli.run(name, "--help").exits(0).isNarrow();

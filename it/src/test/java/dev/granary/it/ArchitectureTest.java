@@ -52,7 +52,7 @@ class ArchitectureTest {
                 .collect(Collectors.groupingBy(
                         ArchitectureTest::module, TreeMap::new, Collectors.counting()));
         assertEquals(
-                List.of("cache", "cli", "coordinator", "gpu", "local", "metrics", "plans", "s3"),
+                List.of("cache", "cli", "coordinator", "gpu", "local", "metrics", "plans", "s3", "wrap"),
                 List.copyOf(classes.keySet()));
         assertTrue(classes.values().stream().allMatch(count -> count > 2), classes::toString);
     }
@@ -80,6 +80,8 @@ class ArchitectureTest {
                 .definedBy(ROOT + ".coordinator..")
                 .layer("plans")
                 .definedBy(ROOT + ".plans..")
+                .layer("wrap")
+                .definedBy(ROOT + ".wrap..")
                 .layer("metrics")
                 .definedBy(ROOT + ".metrics..")
                 .layer("cli")
@@ -88,14 +90,16 @@ class ArchitectureTest {
                 .mayNotBeAccessedByAnyLayer()
                 .whereLayer("plans")
                 .mayOnlyBeAccessedByLayers("cli")
+                .whereLayer("wrap")
+                .mayOnlyBeAccessedByLayers("cli")
                 .whereLayer("metrics")
                 .mayNotBeAccessedByAnyLayer()
                 .whereLayer("coordinator")
-                .mayOnlyBeAccessedByLayers("plans", "metrics", "cli")
+                .mayOnlyBeAccessedByLayers("plans", "wrap", "metrics", "cli")
                 .whereLayer("local")
-                .mayOnlyBeAccessedByLayers("coordinator", "cli")
+                .mayOnlyBeAccessedByLayers("coordinator", "wrap", "cli")
                 .whereLayer("s3")
-                .mayOnlyBeAccessedByLayers("coordinator", "cli")
+                .mayOnlyBeAccessedByLayers("coordinator", "wrap", "cli")
                 .whereLayer("gpu")
                 .mayOnlyBeAccessedByLayers("coordinator", "plans", "cli"));
     }

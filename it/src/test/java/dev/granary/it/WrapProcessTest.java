@@ -97,24 +97,13 @@ class WrapProcessTest {
     @DisplayName("a program of pyopencl on PoCL: the second machine compiles nothing")
     void pyopencl() throws Exception {
         assumePython("pyopencl");
-        String program = script("program.py", """
-                import pyopencl as cl, numpy as np
-                platforms = [p for p in cl.get_platforms() if 'Portable' in p.name]
-                context = cl.Context(platforms[0].get_devices())
-                queue = cl.CommandQueue(context)
-                array = np.arange(8, dtype=np.float32)
-                flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-                buffer = cl.Buffer(context, flags, hostbuf=array)
-                source = '__kernel void add(__global float *a) { a[get_global_id(0)] += 1; }'
-                cl.Program(context, source).build().add(queue, (8,), None, buffer)
-                cl.enqueue_copy(queue, array, buffer)
-                assert array[7] == 8
-                """).toString();
+        String program =
+                Path.of("../examples/wrap/kernels.py").toAbsolutePath().toString();
         JsonObject first =
-                run("first", "--tool", "pocl", "--tool", "pyopencl", "--", PYTHON, program);
+                run("first", "--tool", "pocl", "--tool", "pyopencl", "--", PYTHON, program, "2");
         assertTrue(first.get("published").getAsInt() > 0, first::toString);
         JsonObject second =
-                run("second", "--tool", "pocl", "--tool", "pyopencl", "--", PYTHON, program);
+                run("second", "--tool", "pocl", "--tool", "pyopencl", "--", PYTHON, program, "2");
         assertTrue(second.get("opened").getAsInt() > 0, second::toString);
         assertEquals(0, second.get("written").getAsInt(), second::toString);
     }

@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 
 /**
  * Fetcher of the files of several scopes: from the local tier, then from each layer, which the
@@ -54,55 +55,41 @@ final class Fetcher {
      * @return the causes for which layers were not used, by layer
      */
     SortedMap<String, String> fetch(Deadline limit) throws InterruptedException {
-        try (Local local = Local.open(config)) {
-            local.tier().ifPresent(tier -> {
-                for (ToolRun run : runs) {
-                    try {
-                        read(tier, TrustPolicy.OFF, run, run::install); // it checks by itself
-                    } catch (IOException e) {
-                        run.skip("the local directory cannot be listed: " + e, 1);
-                    }
+        Optional<LocalTier> local = localTier();
+        try {
+            for (ToolRun run : runs) {
+                if (local.isPresent()) { // it checks signatures by itself
+                    read(local.get(), TrustPolicy.OFF, run, run::install);
                 }
-            });
+            }
             for (BucketConfig layer : config.buckets()) {
-                Transfer transfer = new Transfer(layer, local.tier());
+                Transfer transfer = new Transfer(layer, local);
                 transfer.await(limit);
                 if (transfer.failure != null) {
                     failures.put(layer.name(), transfer.failure);
                 }
             }
+        } catch (IOException e) {
+            failures.put(config.directory().toString(), "it cannot be listed: " + e);
+        } finally {
+            local.ifPresent(LocalTier::close);
         }
         return failures;
     }
 
-    /** The local tier, if the machine can have one. */
-    private record Local(Optional<LocalTier> tier) implements AutoCloseable {
-        static Local open(GranaryConfig config) {
-            GranaryConfig usable = TierFactory.usable(config);
-            try {
-                return new Local(
-                        usable.capacityBytes() == 0
-                                ? Optional.empty()
-                                : Optional.of(TierFactory.local(usable)));
-            } catch (LocalDirectoryException e) { // it has become unusable just now
-                return new Local(Optional.empty());
-            }
+    private Optional<LocalTier> localTier() {
+        GranaryConfig usable = TierFactory.usable(config);
+        try {
+            return usable.capacityBytes() == 0
+                    ? Optional.empty()
+                    : Optional.of(TierFactory.local(usable));
+        } catch (LocalDirectoryException e) {
+            return Optional.empty(); // it has become unusable just now
         }
-
-        @Override
-        public void close() {
-            tier.ifPresent(LocalTier::close);
-        }
-    }
-
-    /** Receiver of an entry. */
-    @FunctionalInterface
-    private interface Sink {
-        void accept(Entry entry);
     }
 
     /** Passes the wanted entries of a directory to {@code sink}. */
-    private static void read(EntryCatalog catalog, TrustPolicy trust, ToolRun run, Sink sink)
+    private static void read(EntryCatalog catalog, TrustPolicy trust, ToolRun run, Consumer<Entry> sink)
             throws IOException {
         List<EntryCatalog.Listed> wanted = new ArrayList<>();
         catalog.list(listed -> {

@@ -12,9 +12,11 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.SequencedMap;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
@@ -30,7 +32,7 @@ import java.util.stream.Stream;
  * @param tool the tool
  * @param facts what the machines have in common, by name
  */
-record Scope(Tool tool, List<Fact> facts) {
+record Scope(Tool tool, SequencedMap<String, String> facts) {
     /** The namespace of files in every store, beside those of OpenCL and Level Zero. */
     static final Backend FILES = new Backend("files");
 
@@ -48,37 +50,33 @@ record Scope(Tool tool, List<Fact> facts) {
             "CPU part",
             "Features");
 
-    /** A fact of a machine; the value is {@code unknown} if it was not found. */
-    record Fact(String name, String value) {}
-
     /**
-     * Determines the facts of this machine.
+     * Determines the facts of this machine; those that are not found are {@code unknown}.
      *
      * @param root the root of the file system
      * @param text the text that the user adds to the scope; may be empty
      */
     static Scope of(Tool tool, Path root, Map<String, String> environment, String text) {
         Machine machine = new Machine(root, environment);
-        List<Fact> facts = new ArrayList<>();
-        facts.add(new Fact(
-                "system", System.getProperty("os.name") + " " + System.getProperty("os.arch")));
+        SequencedMap<String, String> facts = new LinkedHashMap<>();
+        facts.put("system", System.getProperty("os.name") + " " + System.getProperty("os.arch"));
         if (tool.hardware().contains("processor")) {
-            facts.add(new Fact("processor", machine.processor()));
+            facts.put("processor", machine.processor());
         }
         if (tool.hardware().contains("gpu")) {
-            facts.add(new Fact("gpu", machine.gpus()));
-            facts.add(new Fact("kernel driver", machine.kernelDrivers()));
+            facts.put("gpu", machine.gpus());
+            facts.put("kernel driver", machine.kernelDrivers());
         }
         if (!tool.libraries().isEmpty()) {
-            facts.add(new Fact("libraries", machine.libraries(tool.libraries())));
+            facts.put("libraries", machine.libraries(tool.libraries()));
         }
         if (!tool.packages().isEmpty()) {
-            facts.add(new Fact("packages", machine.packages(tool.packages())));
+            facts.put("packages", machine.packages(tool.packages()));
         }
         if (!text.isBlank()) {
-            facts.add(new Fact("--scope", text));
+            facts.put("--scope", text);
         }
-        return new Scope(tool, List.copyOf(facts));
+        return new Scope(tool, facts);
     }
 
     /** Returns the target of the entries of this scope: the tool, its hardware and the rest. */
@@ -87,9 +85,9 @@ record Scope(Tool tool, List<Fact> facts) {
     }
 
     private String joined(boolean isHardware) {
-        String values = facts.stream()
-                .filter(fact -> isHardware == List.of("processor", "gpu").contains(fact.name()))
-                .map(fact -> fact.name() + " " + fact.value())
+        String values = facts.entrySet().stream()
+                .filter(fact -> isHardware == List.of("processor", "gpu").contains(fact.getKey()))
+                .map(fact -> fact.getKey() + " " + fact.getValue())
                 .collect(Collectors.joining("; "));
         return values.isEmpty() ? "any" : values;
     }

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -36,8 +37,7 @@ final class ToolRun {
     private final Set<Sha256> known = new HashSet<>(); // ids that need not be fetched
     private final Map<String, Installed> installed = new TreeMap<>();
     private final Set<String> paths = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
-    private final Map<Id, Integer> written = new TreeMap<>(
-            (one, other) -> one.hash().hex().compareTo(other.hash().hex()));
+    private final Map<Id, Integer> written = new HashMap<>(); // numbers of files
     private final SortedMap<String, Integer> skipped = new TreeMap<>();
     private long fetchedBytes;
     private boolean isStarted; // the program: nothing is installed any more

@@ -17,10 +17,12 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SequencedMap;
 import java.util.SortedMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -48,8 +50,10 @@ public record Wrap(
 
     private static final int NOT_EXECUTABLE = 126;
 
-    /** From here on, an exit code says that a signal has ended the program. */
+    /** An exit code above it, and below {@link #NO_SIGNAL}, says that a signal ended the program. */
     private static final int SIGNAL = 128;
+
+    private static final int NO_SIGNAL = 193; // of 64 signals
 
     /** The wait for a layer that has not answered before. */
     private static final Duration FAILING = Duration.ofSeconds(1);
@@ -61,7 +65,7 @@ public record Wrap(
      * @param facts the facts by name, in the order of their importance
      */
     public record ToolScope(
-            String tool, Path directory, String namespace, Map<String, String> facts) {}
+            String tool, Path directory, String namespace, SequencedMap<String, String> facts) {}
 
     /** Returns the names of the tools that are known. */
     public static List<String> knownTools() {
@@ -73,10 +77,8 @@ public record Wrap(
         List<ToolScope> scopes = new ArrayList<>();
         for (Map.Entry<Tool, Path> each : selected().entrySet()) {
             Scope of = scope(each.getKey());
-            Map<String, String> facts = new LinkedHashMap<>();
-            of.facts().forEach(fact -> facts.put(fact.name(), fact.value()));
             scopes.add(new ToolScope(
-                    each.getKey().name(), each.getValue(), of.target().path(), facts));
+                    each.getKey().name(), each.getValue(), of.target().path(), of.facts()));
         }
         return scopes;
     }
@@ -155,12 +157,12 @@ public record Wrap(
             if (!isReadOnly && !every.isZero()) {
                 Runnable look = () -> runs.forEach(run ->
                         attempt(failures, run, () -> publisher.publish(run, false, afterwards)));
-                ticks.scheduleWithFixedDelay(
+                ScheduledFuture<?> _ = ticks.scheduleWithFixedDelay(
                         look, every.toNanos(), every.toNanos(), TimeUnit.NANOSECONDS);
             }
             exitCode = start(program, environment, failures);
             ticks.shutdown();
-            boolean isWhole = exitCode < SIGNAL;
+            boolean isWhole = exitCode <= SIGNAL || exitCode >= NO_SIGNAL;
             if (!isReadOnly && ticks.awaitTermination(limit.toNanos(), TimeUnit.NANOSECONDS)) {
                 runs.forEach(run ->
                         attempt(failures, run, () -> publisher.publish(run, isWhole, afterwards)));
@@ -196,8 +198,10 @@ public record Wrap(
         try {
             return WrappedProgram.run(program, environment);
         } catch (IOException e) {
-            failures.put(program.getFirst(), "it cannot be started: " + e.getMessage());
-            return Files.exists(Path.of(program.getFirst())) ? NOT_EXECUTABLE : NOT_FOUND;
+            boolean isThere = Files.exists(Path.of(program.getFirst()));
+            failures.put(
+                    program.getFirst(), isThere ? "it cannot be executed" : "there is no program");
+            return isThere ? NOT_EXECUTABLE : NOT_FOUND;
         }
     }
 }

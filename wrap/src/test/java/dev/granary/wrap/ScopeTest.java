@@ -13,7 +13,6 @@ import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.Collectors;
 
 /** Tests of the facts that machines must have in common to share files. */
 class ScopeTest {
@@ -35,8 +34,7 @@ class ScopeTest {
     }
 
     private Map<String, String> facts(String tool) throws Exception {
-        return scope(tool, Map.of(), "").facts().stream()
-                .collect(Collectors.toMap(Scope.Fact::name, Scope.Fact::value));
+        return scope(tool, Map.of(), "").facts();
     }
 
     @Test
@@ -70,11 +68,7 @@ class ScopeTest {
                 Map.of("VIRTUAL_ENV", root.resolve("venv").toString());
         assertEquals(
                 "triton 3.1",
-                scope("triton", environment, "").facts().stream()
-                        .filter(fact -> fact.name().equals("packages"))
-                        .findFirst()
-                        .orElseThrow()
-                        .value());
+                scope("triton", environment, "").facts().get("packages"));
     }
 
     @Test

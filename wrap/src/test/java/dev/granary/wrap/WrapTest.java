@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.coordinator.SilentServer;
 import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.tier.TierFactory;
+import dev.granary.s3.BucketTier;
 import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.wrap.WrapResult.ToolResult;
 
@@ -21,9 +23,13 @@ import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -85,6 +91,24 @@ class WrapTest {
     }
 
     @Test
+    @DisplayName("the bucket learns which fetched files a program has opened, and of no others")
+    void uses() throws Exception {
+        machine("first").run(WRITE_THREE);
+        WrapMachine second = machine("second");
+        second.run("cat $D/one.bin");
+        List<Integer> used = new ArrayList<>();
+        LocalDate today = LocalDate.now(ZoneOffset.UTC);
+        try (BucketTier bucket = TierFactory.bucket(
+                second.config().build().buckets().getFirst(), Optional.empty())) {
+            bucket.useNotes().read(today.minusDays(2), today.plusDays(2), note -> note.ids()
+                    .values()
+                    .forEach(ids -> used.add(ids.length)));
+        }
+        used.sort(Comparator.naturalOrder());
+        assertEquals(List.of(1, 3), used, "of the second machine and of the publisher");
+    }
+
+    @Test
     @DisplayName("a run publishes with one pack and one swap, and fetches with one download")
     void fewRequests() throws Exception {
         machine("first").run("printf a >$D/a"); // writes the marker of the server's capabilities
@@ -109,7 +133,7 @@ class WrapTest {
         Path text = Files.writeString(directory.resolve("text"), "no program");
         WrapResult refused = one.start(text.toString());
         assertEquals(126, refused.exitCode());
-        assertTrue(refused.failures().get(text.toString()).contains("cannot be started"));
+        assertTrue(refused.failures().get(text.toString()).contains("cannot be executed"));
     }
 
     @Test

@@ -34,6 +34,7 @@ final class LocalRepository {
             "opencl-lwjgl",
             "coordinator",
             "plans",
+            "wrap",
             "metrics-micrometer",
             "cli");
 
