@@ -29,6 +29,7 @@ import dev.granary.coordinator.toml.TomlException;
 import dev.granary.local.LocalDirectoryException;
 import dev.granary.s3.store.SecretRedactor;
 
+import picocli.AutoComplete;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -79,6 +80,7 @@ import java.util.Set;
             "  demo               three machines that share real kernels through a bucket",
             "  test               build everything and run all tests",
             "  bench              restore, memory, local, start, crash, bucket, plans",
+            "  package DIR        an application image and a Debian package, without a JDK",
             "  server             an S3 server: ceph, swift, embedded; delay, a proxy",
             "  conformance        the contract suite of object stores on an S3 server",
             "  mvn                Maven with the JDK that the launcher found",
@@ -115,6 +117,7 @@ public final class Main {
             Map.entry("manifest", ManifestCommand.class),
             Map.entry("plan", PlanCommand.class),
             Map.entry("tune", TuneCommand.class),
+            Map.entry("generate-completion", AutoComplete.GenerateCompletion.class),
             Map.entry("help", CommandLine.HelpCommand.class));
 
     private Main() {}
@@ -138,6 +141,7 @@ public final class Main {
         CommandLine line = new CommandLine(new Main());
         String requested = arguments.length == 0 ? "" : arguments[0];
         boolean isKnown = !requested.equals("help")
+                && !requested.equals("generate-completion")
                 && COMMANDS.stream().anyMatch(command -> command.getKey().equals(requested));
         for (Map.Entry<String, Class<?>> command : COMMANDS) {
             if (!isKnown || command.getKey().equals(requested)) {

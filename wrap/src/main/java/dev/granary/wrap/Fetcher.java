@@ -89,7 +89,8 @@ final class Fetcher {
     }
 
     /** Passes the wanted entries of a directory to {@code sink}. */
-    private static void read(EntryCatalog catalog, TrustPolicy trust, ToolRun run, Consumer<Entry> sink)
+    private static void read(
+            EntryCatalog catalog, TrustPolicy trust, ToolRun run, Consumer<Entry> sink)
             throws IOException {
         List<EntryCatalog.Listed> wanted = new ArrayList<>();
         catalog.list(listed -> {

@@ -50,7 +50,9 @@ public record Wrap(
 
     private static final int NOT_EXECUTABLE = 126;
 
-    /** An exit code above it, and below {@link #NO_SIGNAL}, says that a signal ended the program. */
+    /**
+     * An exit code above it, and below {@link #NO_SIGNAL}, says that a signal ended the program.
+     */
     private static final int SIGNAL = 128;
 
     private static final int NO_SIGNAL = 193; // of 64 signals

@@ -12,6 +12,7 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.Target;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.KeyTexts;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.embedded.EmbeddedS3;
@@ -126,25 +127,33 @@ class HostileFilesTest {
     }
 
     @Test
-    @DisplayName("where signatures are required, unsigned files are not installed, also not from"
-            + " the local directory of a run before")
-    void unsigned() throws Exception {
+    @DisplayName("where signatures are required, unsigned files are not installed, and those that a"
+            + " publisher with the key has written are")
+    void signatures() throws Exception {
         try (EmbeddedS3 server = EmbeddedS3.start(null)) {
             server.createBucket("kernels");
-            WrapMachine.of(directory.resolve("first"), server, BUCKET).run("printf 1 >$D/one");
+            KeyTexts.Pair key = KeyTexts.create("ci");
+            WrapMachine.of(directory.resolve("foreign"), server, BUCKET).run("printf 1 >$D/one");
             WrapMachine reader =
                     WrapMachine.of(directory.resolve("reader"), server, BUCKET + "?trust=require");
-            Wrap wrap = reader.wrap(reader.config()
-                    .trustedKeys("ci:"
-                            + java.util.Base64.getEncoder()
-                                    .encodeToString(
-                                            java.security.KeyPairGenerator.getInstance("Ed25519")
-                                                    .generateKeyPair()
-                                                    .getPublic()
-                                                    .getEncoded())));
-            WrapResult result = wrap.run(List.of("true"));
-            assertEquals(0, result.tools().getFirst().fetched(), result::toString);
-            assertTrue(result.toString().contains("not signed"), result::toString);
+            List<String> nothing = List.of("true");
+            WrapResult refused =
+                    reader.wrap(reader.config().trustedKeys(key.publicKey())).run(nothing);
+            assertEquals(0, refused.tools().getFirst().fetched(), refused::toString);
+            assertTrue(refused.toString().contains("not signed"), refused::toString);
+
+            WrapMachine publisher = WrapMachine.of(
+                    directory.resolve("publisher"), server, BUCKET + "?trust=require");
+            Path file = publisher.files.resolve("two");
+            WrapResult signed = publisher
+                    .wrap(publisher
+                            .config()
+                            .trustedKeys(key.publicKey())
+                            .signingKey(key.privateKey()))
+                    .run(List.of("sh", "-c", "printf 2 >" + file));
+            assertEquals(1, signed.tools().getFirst().published(), signed::toString);
+            reader.wrap(reader.config().trustedKeys(key.publicKey())).run(nothing);
+            assertEquals(Map.of("two", "2"), reader.contents());
         }
     }
 }
