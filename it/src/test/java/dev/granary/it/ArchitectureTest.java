@@ -52,7 +52,16 @@ class ArchitectureTest {
                 .collect(Collectors.groupingBy(
                         ArchitectureTest::module, TreeMap::new, Collectors.counting()));
         assertEquals(
-                List.of("cache", "cli", "coordinator", "gpu", "local", "metrics", "plans", "s3", "wrap"),
+                List.of(
+                        "cache",
+                        "cli",
+                        "coordinator",
+                        "gpu",
+                        "local",
+                        "metrics",
+                        "plans",
+                        "s3",
+                        "wrap"),
                 List.copyOf(classes.keySet()));
         assertTrue(classes.values().stream().allMatch(count -> count > 2), classes::toString);
     }

@@ -97,8 +97,7 @@ class WrapProcessTest {
     @DisplayName("a program of pyopencl on PoCL: the second machine compiles nothing")
     void pyopencl() throws Exception {
         assumePython("pyopencl");
-        String program =
-                Path.of("../examples/wrap/kernels.py").toAbsolutePath().toString();
+        String program = Path.of("../examples/wrap/kernels.py").toAbsolutePath().toString();
         JsonObject first =
                 run("first", "--tool", "pocl", "--tool", "pyopencl", "--", PYTHON, program, "2");
         assertTrue(first.get("published").getAsInt() > 0, first::toString);
@@ -156,7 +155,9 @@ class WrapProcessTest {
             }
             Files.delete(ready);
             int sent = new ProcessBuilder(
-                            "kill", "-" + signal, Long.toString(wrapped.process().pid()))
+                            "kill",
+                            "-" + signal,
+                            Long.toString(wrapped.process().pid()))
                     .start()
                     .waitFor();
             assertEquals(0, sent);
@@ -174,9 +175,13 @@ class WrapProcessTest {
         SplittableRandom random = TestSeed.random("wrap");
         Path files = directory.resolve("files");
         String text = "0123456789".repeat(20_000);
-        String program = script("program.sh", "for i in $(seq 30); do printf $i >" + files
-                + "/$1-$i; printf " + "'%s' \"$(cat " + script("text", text) + ")\" >>" + files
-                + "/$1-$i; done\n").toString();
+        String program = script(
+                        "program.sh",
+                        "for i in $(seq 30); do printf $i >" + files
+                                + "/$1-$i; printf " + "'%s' \"$(cat " + script("text", text)
+                                + ")\" >>" + files
+                                + "/$1-$i; done\n")
+                .toString();
         Files.createDirectories(files);
         for (int run = 0; run < 6; run++) {
             GranaryProcess wrapped = start(

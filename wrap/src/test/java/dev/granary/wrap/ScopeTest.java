@@ -52,7 +52,8 @@ class ScopeTest {
         write("usr/lib/python3/dist-packages/numba-0.56.4.egg-info/PKG-INFO", "");
         write("usr/lib/python3/dist-packages/llvmlite-0.39.1.dist-info/METADATA", "");
         write("usr/lib/python3/dist-packages/numba_extras-1.dist-info/METADATA", "");
-        assertTrue(String.valueOf(facts("pocl").get("processor")).startsWith("Fast 9000, features"));
+        assertTrue(
+                String.valueOf(facts("pocl").get("processor")).startsWith("Fast 9000, features"));
         assertEquals("libpocl.so.2.10.0 of 7 bytes", facts("pocl").get("libraries"));
         assertEquals("0x10de:0x2330", facts("nvidia").get("gpu"));
         assertEquals("nvidia 570.1", facts("nvidia").get("kernel driver"));

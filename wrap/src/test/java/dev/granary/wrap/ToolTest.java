@@ -53,7 +53,7 @@ class ToolTest {
     void unknownDirectory() throws Exception {
         Tool jax = Tool.named("jax");
         String message =
-                assertThrows(ConfigException.class, () -> jax.directory(HOME)).getMessage();
+                assertThrows(ConfigException.class, () -> jax.directory(HOME)).toString();
         assertTrue(message.contains("JAX_COMPILATION_CACHE_DIR"), message);
         assertTrue(message.contains("--dir jax=PATH"), message);
     }

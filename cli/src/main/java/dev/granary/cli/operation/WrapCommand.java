@@ -115,8 +115,7 @@ public final class WrapCommand extends OutputCommand {
         // the standard output is the program's
         Report report = new Report(err(), err(), isJson());
         result.tools().forEach(tool -> add(tool, report));
-        result.failures()
-                .forEach((place, cause) -> report.problem(place + ": " + cause));
+        result.failures().forEach((place, cause) -> report.problem(place + ": " + cause));
         report.data("exitCode", result.exitCode()).print();
         return result.exitCode();
     }
@@ -136,7 +135,8 @@ public final class WrapCommand extends OutputCommand {
 
     private static void add(ToolResult tool, Report report) {
         Optional<Integer> opened = tool.opened();
-        boolean isInert = tool.fetched() > 0 && opened.filter(count -> count == 0).isPresent();
+        boolean isInert =
+                tool.fetched() > 0 && opened.filter(count -> count == 0).isPresent();
         report.part("tools")
                 .data("tool", tool.tool())
                 .data("directory", tool.directory())
@@ -147,10 +147,12 @@ public final class WrapCommand extends OutputCommand {
                 .data("written", tool.written())
                 .data("published", tool.published())
                 .data("skipped", tool.skipped())
-                .line("granary: " + tool.tool() + ": fetched " + Units.plural(tool.fetched(), "file")
+                .line("granary: " + tool.tool() + ": fetched "
+                        + Units.plural(tool.fetched(), "file")
                         + (tool.fetched() == 0 ? "" : ", " + Units.bytes(tool.fetchedBytes()))
                         + "; the program "
-                        + opened.map(count -> "opened " + (count == 0 ? "none" : count) + " of them, ")
+                        + opened.map(count ->
+                                        "opened " + (count == 0 ? "none" : count) + " of them, ")
                                 .orElse("")
                         + "wrote " + tool.written() + " new, "
                         + tool.published() + " published");

@@ -3,6 +3,8 @@ package dev.granary.it.installed;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.granary.s3.embedded.EmbeddedS3;
 
 import org.junit.jupiter.api.Assumptions;
@@ -41,11 +43,10 @@ class PackageTest {
     private Output run(Map<String, String> variables, String... command) throws Exception {
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
         builder.environment().clear();
-        builder.environment()
-                .putAll(Map.of("PATH", "/usr/bin:/bin", "HOME", directory.toString()));
+        builder.environment().putAll(Map.of("PATH", "/usr/bin:/bin", "HOME", directory.toString()));
         builder.environment().putAll(variables);
         Process process = builder.start();
-        String text = new String(process.getInputStream().readAllBytes());
+        String text = new String(process.getInputStream().readAllBytes(), UTF_8);
         return new Output(process.waitFor(), text);
     }
 
@@ -57,32 +58,37 @@ class PackageTest {
                     .forEach(jars::add);
         }
         Assumptions.assumeTrue(jars.size() == 1, "the command is not packaged");
-        String others = Files.readString(HOME.resolve("cli/target/granary.classpath")).strip();
+        String others =
+                Files.readString(HOME.resolve("cli/target/granary.classpath")).strip();
         jars.addAll(List.of(others.split(File.pathSeparator)));
         return String.join(File.pathSeparator, jars);
     }
 
     @Test
-    @DisplayName("the package runs without a JDK: it publishes and gets kernels, is small, and has a"
-            + " man page, completions and units")
+    @DisplayName(
+            "the package runs without a JDK: it publishes and gets kernels, is small, and has a"
+                    + " man page, completions and units")
     void installed() throws Exception {
         Assumptions.assumeTrue(Files.exists(Path.of("/usr/bin/dpkg-deb")), "no dpkg-deb");
         Path out = directory.resolve("out");
         Map<String, String> building = Map.of(
                 "JAVA_HOME", System.getProperty("java.home"), "GRANARY_CLASSPATH", classPath());
-        String built = run(
-                        building, HOME.resolve("package/build").toString(), out.toString())
+        String built = run(building, HOME.resolve("package/build").toString(), out.toString())
                 .succeeds()
                 .text();
         Path root = directory.resolve("a root");
         Path deb;
         try (Stream<Path> files = Files.list(out)) {
-            deb = files.filter(file -> file.toString().endsWith(".deb")).findFirst().orElseThrow();
+            deb = files.filter(file -> file.toString().endsWith(".deb"))
+                    .findFirst()
+                    .orElseThrow();
         }
         run(Map.of(), "dpkg-deb", "-x", deb.toString(), root.toString()).succeeds();
         assertTrue(Files.size(deb) < 150 << 20, built);
         String granary = root.resolve("opt/granary/bin/granary").toString();
-        assertEquals("granary 0.1.0\n", run(Map.of(), granary, "--version").succeeds().text());
+        assertEquals(
+                "granary 0.1.0\n",
+                run(Map.of(), granary, "--version").succeeds().text());
         for (String cache : List.of("granary.aot", "granary-packs.aot")) {
             assertTrue(Files.size(root.resolve("opt/granary/lib/" + cache)) > 1 << 20, cache);
         }
@@ -101,7 +107,15 @@ class PackageTest {
                     "AWS_REGION", "us-east-1",
                     "POCL_CACHE_DIR", directory.resolve("pocl").toString()));
             variables.put("D", directory.resolve("tool").toString());
-            run(variables, granary, "wrap", "--dir", "x=" + variables.get("D"), "--", "sh", "-c",
+            run(
+                            variables,
+                            granary,
+                            "wrap",
+                            "--dir",
+                            "x=" + variables.get("D"),
+                            "--",
+                            "sh",
+                            "-c",
                             "printf kernel >$D/k")
                     .succeeds();
             Files.delete(Path.of(variables.get("D"), "k"));
@@ -116,7 +130,11 @@ class PackageTest {
         }
 
         Path share = root.resolve("usr/share");
-        run(Map.of(), "bash", "-n", share.resolve("bash-completion/completions/granary").toString())
+        run(
+                        Map.of(),
+                        "bash",
+                        "-n",
+                        share.resolve("bash-completion/completions/granary").toString())
                 .succeeds();
         assertTrue(Files.readString(share.resolve("fish/vendor_completions.d/granary.fish"))
                 .contains("'__fish_seen_subcommand_from populate' -l fresh"));
