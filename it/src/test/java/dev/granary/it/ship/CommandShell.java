@@ -3,9 +3,9 @@ package dev.granary.it.ship;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cli.Main;
+import dev.granary.it.ClassArchive;
 import dev.granary.testing.ChildJvm;
 
-import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,7 +15,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 
 /** A shell that has {@code granary} on its PATH, as in an image or on a runner. */
 final class CommandShell {
@@ -25,20 +24,12 @@ final class CommandShell {
     private final Path bin;
 
     /** Creates a shell with a new working directory. */
-    CommandShell(Path directory) throws IOException {
+    CommandShell(Path directory) throws IOException, InterruptedException {
         this.directory = Files.createDirectories(directory);
         this.bin = Files.createDirectories(directory.resolve("bin"));
-        List<String> java = new ArrayList<>();
-        java.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        java.add("--enable-native-access=ALL-UNNAMED");
-        java.add("--sun-misc-unsafe-memory-access=deny");
-        java.addAll(ChildJvm.SHORT_RUN);
-        java.add("-cp");
-        java.add(ChildJvm.classPath().stream()
-                .map(Path::toString)
-                .collect(Collectors.joining(File.pathSeparator)));
-        java.add(Main.class.getName());
-        script("granary", "exec '" + String.join("' '", java) + "' \"$@\"");
+        ChildJvm jvm = ChildJvm.of(Main.class).shortLived();
+        ClassArchive.file().ifPresent(jvm::archive);
+        script("granary", "exec '" + String.join("' '", jvm.words()) + "' \"$@\"");
     }
 
     /** The end of a process. */
