@@ -10,10 +10,11 @@ import com.google.gson.JsonParser;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.s3.embedded.EmbeddedS3;
 
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
@@ -24,18 +25,18 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Runs the scripts in {@code action} as the runners of GitHub and GitLab do. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ActionTest {
     private static final Path ACTION = Path.of("..", "action");
 
     private static final Path KERNELS = Path.of("..", "examples", "ci").toAbsolutePath();
 
     private static final Pattern INPUT = Pattern.compile("\\$\\{\\{ inputs\\.([a-z-]+) }}");
-
-    private static final String BUCKET = "s3://kernels/team?trust=require:ci-2026";
 
     /** The head of the table of {@code stats --format github}. */
     private static final String TABLE = "| entries | size | compile time | nodes | last use |";
@@ -62,9 +63,14 @@ class ActionTest {
                 "AWS_SECRET_ACCESS_KEY", server.secretKey());
     }
 
-    @AfterEach
+    @AfterAll
     void stop() {
         server.close();
+    }
+
+    /** Returns the bucket of a test. */
+    private static String bucket(String test) {
+        return "s3://kernels/" + test + "?trust=require:ci-2026";
     }
 
     private static Map<String, Object> yaml(String name) throws IOException {
@@ -75,9 +81,9 @@ class ActionTest {
         return KubernetesYaml.mapping(Objects.requireNonNull(parent.get(name), name));
     }
 
-    private Map<String, String> inputs() {
+    private Map<String, String> inputs(String bucket) {
         return new HashMap<>(Map.of(
-                "bucket", BUCKET,
+                "bucket", bucket,
                 "manifest", KERNELS.resolve("kernels.toml").toString(),
                 "endpoint", server.endpoint().toString(),
                 "region", "eu-west-1",
@@ -89,21 +95,26 @@ class ActionTest {
     private CommandShell.Result gitHub(Map<String, String> given, Map<String, String> job)
             throws Exception {
         Map<String, Object> action = yaml("action.yml");
+        assertEquals(Set.of("name", "description", "inputs", "runs"), action.keySet());
         Map<String, String> inputs = new HashMap<>();
         mapping(action, "inputs").forEach((name, declared) -> {
             Map<String, Object> input = KubernetesYaml.mapping(declared);
+            assertTrue(Set.of("description", "required", "default").containsAll(input.keySet()));
             String value = given.getOrDefault(name, (String) input.getOrDefault("default", ""));
             assertTrue(given.containsKey(name) || !input.containsKey("required"), name);
             inputs.put(name, value);
         });
         assertTrue(inputs.keySet().containsAll(given.keySet()), "unknown input");
         Map<String, Object> runs = mapping(action, "runs");
+        assertEquals(Set.of("using", "steps"), runs.keySet());
         assertEquals("composite", runs.get("using"));
         List<?> steps = (List<?>) Objects.requireNonNull(runs.get("steps"));
         assertEquals(2, steps.size());
         Map<String, Object> java = KubernetesYaml.mapping(steps.getFirst());
+        assertEquals(Set.of("if", "uses", "with"), java.keySet());
         assertEquals("inputs.java-version != ''", java.get("if"));
         Map<String, Object> step = KubernetesYaml.mapping(steps.getLast());
+        assertEquals(Set.of("name", "shell", "env", "run"), step.keySet());
         assertEquals("bash", step.get("shell"));
         String script = (String) Objects.requireNonNull(step.get("run"));
         assertFalse(script.contains("${{"), "an input would be a part of the script");
@@ -117,6 +128,7 @@ class ActionTest {
         variables.put("GITHUB_ACTION_PATH", ACTION.toAbsolutePath().toString());
         variables.put("GITHUB_STEP_SUMMARY", summary.toString());
         variables.put("RUNNER_TEMP", shell.directory().toString());
+        Files.deleteIfExists(summary);
         Path file = Files.writeString(shell.directory().resolve("step.sh"), script);
         return shell.run(
                 variables,
@@ -124,13 +136,16 @@ class ActionTest {
     }
 
     /** Runs the script of GitLab's job, with these variables of the job that extends it. */
-    private CommandShell.Result gitLab(Map<String, String> given) throws Exception {
+    private CommandShell.Result gitLab(String bucket, Map<String, String> given)
+            throws Exception {
         Map<String, Object> hidden = mapping(yaml("gitlab.yml"), ".granary-populate");
+        assertEquals(
+                Set.of("timeout", "variables", "script", "artifacts", "rules"), hidden.keySet());
         Map<String, String> variables = new HashMap<>(secrets);
         mapping(hidden, "variables").forEach((name, value) -> variables.put(name, (String) value));
         variables.putAll(Map.of(
                 "GRANARY_SIGNING_KEY", signingKey,
-                "GRANARY_BUCKET", BUCKET,
+                "GRANARY_BUCKET", bucket,
                 "GRANARY_S3_ENDPOINT", server.endpoint().toString(),
                 "AWS_REGION", "eu-west-1"));
         variables.putAll(given);
@@ -143,10 +158,10 @@ class ActionTest {
     }
 
     /** Asserts that a reader that requires the signature compiles nothing. */
-    private void assertPopulated() throws Exception {
+    private void assertPopulated(String bucket) throws Exception {
         Map<String, String> reader = new HashMap<>(secrets);
-        reader.put("GRANARY_DIR", shell.directory().resolve("reader").toString());
-        reader.put("GRANARY_BUCKET", BUCKET + "&access=read");
+        reader.put("GRANARY_CAPACITY", "0");
+        reader.put("GRANARY_BUCKET", bucket + "&access=read");
         reader.put("GRANARY_S3_ENDPOINT", server.endpoint().toString());
         reader.put("AWS_REGION", "eu-west-1");
         CommandShell.Result result = shell.run(
@@ -165,7 +180,7 @@ class ActionTest {
 
     /** Writes a manifest of a sound kernel and one that does not compile. */
     private String brokenManifest() throws IOException {
-        Path broken = Files.createDirectories(shell.directory().resolve("broken"));
+        Path broken = Files.createTempDirectory(shell.directory(), "broken-");
         Files.copy(KERNELS.resolve("kernels/saxpy.cl"), broken.resolve("saxpy.cl"));
         Files.writeString(broken.resolve("broken.cl"), "kernel void broken( { }");
         return Files.writeString(broken.resolve("kernels.toml"), """
@@ -182,21 +197,22 @@ class ActionTest {
     @DisplayName("the action populates the bucket, signed, and the summary has the kernels and the"
             + " table")
     void action() throws Exception {
-        CommandShell.Result result = gitHub(inputs(), Map.of());
+        String bucket = bucket("action");
+        CommandShell.Result result = gitHub(inputs(bucket), Map.of());
         assertEquals(0, result.exitCode(), result::toString);
         assertTrue(result.out().contains("1 published"), result::toString);
         String text = Files.readString(summary);
         assertTrue(text.contains("\n    saxpy   compiled"), text);
         assertTrue(text.contains("\n" + TABLE), text);
         assertFalse(text.contains(signingKey.strip()), "no secret");
-        assertPopulated();
+        assertPopulated(bucket);
     }
 
     @Test
     @DisplayName("a kernel that does not compile fails the action, and is in the summary; without"
             + " inputs, endpoint, region and key are those of the job")
     void failingAction() throws Exception {
-        Map<String, String> inputs = inputs();
+        Map<String, String> inputs = inputs(bucket("failing-action"));
         inputs.put("manifest", brokenManifest());
         Map<String, String> job = Map.of(
                 "GRANARY_S3_ENDPOINT", inputs.remove("endpoint"),
@@ -213,12 +229,12 @@ class ActionTest {
     @DisplayName("inputs are data: none becomes a command, an option or a pattern, also in"
             + " GitLab's job")
     void hostileInputs() throws Exception {
-        shell.script("granary", "[ \"$1\" = stats ] || printf '%s\\n' \"$@\"");
+        shell.script("arguments", "[ \"$1\" = stats ] || printf '%s\\n' \"$@\"");
         Path owned = shell.directory().resolve("owned");
         String attack = "\"; touch " + owned + "; $(touch " + owned + ") `touch " + owned + "` #";
-        Map<String, String> inputs = inputs();
+        Map<String, String> inputs = inputs(attack);
         inputs.putAll(Map.of(
-                "bucket", attack,
+                "command", "arguments",
                 "manifest", "--" + attack,
                 "targets", "tgllp * " + attack,
                 "endpoint", attack,
@@ -230,11 +246,13 @@ class ActionTest {
         }
         expected.addAll(List.of("--", "--" + attack));
         assertEquals(expected, gitHub(inputs, Map.of()).out().lines().toList());
-        CommandShell.Result job = gitLab(Map.of(
-                "GRANARY_BUCKET", attack,
-                "KERNEL_MANIFEST", "--" + attack,
-                "KERNEL_TARGETS", "tgllp * " + attack,
-                "KERNEL_FRESH", attack));
+        CommandShell.Result job = gitLab(
+                attack,
+                Map.of(
+                        "KERNEL_COMMAND", "arguments",
+                        "KERNEL_MANIFEST", "--" + attack,
+                        "KERNEL_TARGETS", "tgllp * " + attack,
+                        "KERNEL_FRESH", attack));
         expected.addAll(1, List.of("--junit", "populate.xml"));
         assertEquals(expected, job.out().lines().toList());
         assertFalse(Files.exists(owned));
@@ -243,18 +261,20 @@ class ActionTest {
     @Test
     @DisplayName("GitLab's job populates the bucket, signed, and leaves the report and the table")
     void job() throws Exception {
-        CommandShell.Result result =
-                gitLab(Map.of("KERNEL_MANIFEST", KERNELS.resolve("kernels.toml").toString()));
+        String bucket = bucket("job");
+        CommandShell.Result result = gitLab(
+                bucket, Map.of("KERNEL_MANIFEST", KERNELS.resolve("kernels.toml").toString()));
         assertEquals(0, result.exitCode(), result::toString);
         assertTrue(result.out().contains("1 published"), result::toString);
         assertArtifacts();
-        assertPopulated();
+        assertPopulated(bucket);
     }
 
     @Test
     @DisplayName("a kernel that does not compile fails GitLab's job, with the same artifacts")
     void failingJob() throws Exception {
-        CommandShell.Result result = gitLab(Map.of("KERNEL_MANIFEST", brokenManifest()));
+        CommandShell.Result result = gitLab(
+                bucket("failing-job"), Map.of("KERNEL_MANIFEST", brokenManifest()));
         assertEquals(1, result.exitCode(), result::toString);
         assertArtifacts();
     }

@@ -82,7 +82,9 @@ final class CommandShell {
         words.addAll(command);
         ProcessBuilder process = new ProcessBuilder(words).directory(directory.toFile());
         Map<String, String> environment = process.environment();
-        environment.keySet().removeIf(name -> name.startsWith("GRANARY_") || name.startsWith("AWS_"));
+        environment
+                .keySet()
+                .removeIf(name -> name.startsWith("GRANARY_") || name.startsWith("AWS_"));
         Map<String, String> own = new HashMap<>(Map.of(
                 "PATH", bin + ":" + environment.get("PATH"),
                 "XDG_CONFIG_HOME", "/nonexistent",

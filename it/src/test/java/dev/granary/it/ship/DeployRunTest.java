@@ -29,6 +29,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -70,7 +71,7 @@ class DeployRunTest {
                 .collect(Collectors.toMap(VolumeMount::getMountPath, VolumeMount::getName));
         return Pattern.compile("(?<![\\w/])(" + String.join("|", volumes.keySet()) + ")(?=[/\"]|$)")
                 .matcher(text)
-                .replaceAll(path -> directory.resolve(volumes.get(path.group())).toString());
+                .replaceAll(path -> directory.resolve(Objects.requireNonNull(volumes.get(path.group()))).toString());
     }
 
     private List<String> command(Container container) throws IOException {
@@ -91,8 +92,8 @@ class DeployRunTest {
                     source.getConfigMapKeyRef() == null
                             ? Files.readString(directory.resolve(
                                     "secret/" + source.getSecretKeyRef().getKey()))
-                            : DeployFiles.data("granary")
-                                    .get(source.getConfigMapKeyRef().getKey()));
+                            : Objects.requireNonNull(DeployFiles.data("granary")
+                                    .get(source.getConfigMapKeyRef().getKey())));
         }
         variables.replaceAll((_, value) -> mounted(container, value));
         variables.putAll(cluster);

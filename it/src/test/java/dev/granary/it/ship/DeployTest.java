@@ -2,6 +2,7 @@ package dev.granary.it.ship;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -21,7 +22,6 @@ import io.fabric8.kubernetes.api.model.apps.Deployment;
 import io.fabric8.kubernetes.api.model.batch.v1.CronJob;
 import io.fabric8.kubernetes.api.model.batch.v1.Job;
 
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -34,6 +34,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
@@ -110,7 +111,7 @@ class DeployTest {
         } else if (value instanceof Map<?, ?>) {
             Map<String, Object> mapping = KubernetesYaml.mapping(value);
             for (String key : List.copyOf(mapping.keySet())) {
-                Object content = mapping.remove(key);
+                Object content = Objects.requireNonNull(mapping.remove(key));
                 mapping.put(key + "x", content);
                 assertThrows(
                         RuntimeException.class,
@@ -278,7 +279,7 @@ class DeployTest {
                             assertTrue(each.getSecretRef().getOptional());
                         });
                 for (EnvVar variable : container.getEnv()) {
-                    assertEquals(null, variable.getValue(), "of no variable in these files");
+                    assertNull(variable.getValue());
                     var secret = variable.getValueFrom().getSecretKeyRef();
                     if (secret != null) {
                         assertTrue(
@@ -401,9 +402,9 @@ class DeployTest {
                 .forEach(names::add);
         names.removeAll(known);
         assertEquals(Set.of("PUBLISH_BUCKET"), names);
-        String reading = data.get("GRANARY_BUCKET");
+        String reading = Objects.requireNonNull(data.get("GRANARY_BUCKET"));
         assertEquals(data.get("PUBLISH_BUCKET"), reading.replace("access=read&", ""));
-        @Nullable String seeded = DeployFiles.containers(DeployFiles.pod(
+        String seeded = DeployFiles.containers(DeployFiles.pod(
                                 KubernetesYaml.objects(
                                                 Files.readString(DeployFiles.seed()))
                                         .getFirst())
@@ -412,7 +413,7 @@ class DeployTest {
                 .findFirst()
                 .orElseThrow()
                 .getValue();
-        assertTrue(seeded != null && seeded.endsWith(", " + reading), seeded);
+        assertTrue(seeded.endsWith(", " + reading), seeded);
     }
 
     @Test
@@ -420,10 +421,9 @@ class DeployTest {
     void webIdentity() throws IOException {
         for (HasMetadata object : DeployFiles.objects()) {
             if (object instanceof ServiceAccount account) {
-                assertTrue(account.getMetadata()
-                        .getAnnotations()
-                        .get("eks.amazonaws.com/role-arn")
-                        .endsWith(":role/" + account.getMetadata().getName()));
+                assertEquals(
+                        "arn:aws:iam::111122223333:role/" + account.getMetadata().getName(),
+                        account.getMetadata().getAnnotations().get("eks.amazonaws.com/role-arn"));
             }
         }
     }

@@ -57,7 +57,7 @@ final class GranaryCommands {
                     VerifyCommand.class,
                     WarmCommand.class)
             .collect(Collectors.toMap(
-                    type -> type.getAnnotation(CommandLine.Command.class).name(),
+                    type -> new CommandLine(type).getCommandName(),
                     Function.identity()));
 
     private GranaryCommands() {}
