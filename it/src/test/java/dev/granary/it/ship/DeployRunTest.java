@@ -69,9 +69,12 @@ class DeployRunTest {
     private String mounted(Container container, String text) {
         Map<String, String> volumes = container.getVolumeMounts().stream()
                 .collect(Collectors.toMap(VolumeMount::getMountPath, VolumeMount::getName));
-        return Pattern.compile("(?<![\\w/])(" + String.join("|", volumes.keySet()) + ")(?=[/\"]|$)")
+        String path = "(?<![\\w/])(" + String.join("|", volumes.keySet()) + ")(?=[/\"]|$)";
+        return Pattern.compile(path)
                 .matcher(text)
-                .replaceAll(path -> directory.resolve(Objects.requireNonNull(volumes.get(path.group()))).toString());
+                .replaceAll(mount -> directory
+                        .resolve(Objects.requireNonNull(volumes.get(mount.group())))
+                        .toString());
     }
 
     private List<String> command(Container container) throws IOException {

@@ -376,13 +376,14 @@ class DeployTest {
         }
         assertEquals(List.of("compact", "collect", "populate", "warm", "warm"), names);
         assertThrows(RuntimeException.class, () -> GranaryCommands.parse("granary warm --alll"));
-        for (String page : List.of("deploy.md", "operations.md")) {
-            assertFalse(
-                    GranaryCommands.parse(GranaryCommands.blocks(
-                                    Files.readString(Path.of("..", "docs", page))))
-                            .isEmpty(),
-                    page);
-        }
+        assertEquals(List.of("keys", "doctor", "doctor", "copy"), parsed("deploy.md"));
+        assertTrue(
+                parsed("operations.md").containsAll(List.of("populate", "copy", "collect")));
+    }
+
+    private static List<String> parsed(String page) throws IOException {
+        return GranaryCommands.parse(
+                GranaryCommands.blocks(Files.readString(Path.of("..", "docs", page))));
     }
 
     @Test

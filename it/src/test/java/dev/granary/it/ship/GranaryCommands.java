@@ -38,7 +38,7 @@ final class GranaryCommands {
 
     private static final Pattern WORD = Pattern.compile("'([^']*)'|(\\S+)");
 
-    private static final Pattern BLOCK = Pattern.compile("(?ms)^```[a-z]*$(.*?)^```$");
+    private static final Pattern BLOCK = Pattern.compile("(?ms)^ *```[a-z]*$(.*?)^ *```$");
 
     private static final Map<String, Class<?>> COMMANDS = Stream.of(
                     CollectCommand.class,
