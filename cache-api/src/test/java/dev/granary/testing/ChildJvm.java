@@ -143,6 +143,11 @@ public final class ChildJvm {
         return record(arguments).end();
     }
 
+    /** Returns the words that start the process, for a script. */
+    public List<String> words(String... arguments) {
+        return List.copyOf(command(arguments).command());
+    }
+
     private ProcessBuilder command(String... arguments) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());

@@ -27,7 +27,7 @@ import java.util.stream.Stream;
  * Archive of the classes of {@code granary get}, with which the processes of the tests start in
  * less processor time. It is a file for the jars of one build, which the JVMs of the tests share.
  */
-final class ClassArchive {
+public final class ClassArchive {
     private static final Path DIRECTORY = Path.of("target").toAbsolutePath();
     private static final String PREFIX = "classes-";
     private static final String SUFFIX = ".jsa";
@@ -39,7 +39,7 @@ final class ClassArchive {
      * command. Calls of other processes meanwhile return none, and so do all calls if the JVM has
      * no archives, or the command is not in a jar.
      */
-    static synchronized Optional<Path> file() throws IOException, InterruptedException {
+    public static synchronized Optional<Path> file() throws IOException, InterruptedException {
         if (!isJar(Main.class)) {
             return Optional.empty(); // an archive has no classes of directories
         }

@@ -26,7 +26,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
-import java.util.zip.CRC32C;
 
 /**
  * Tests of damage to the file of an entry: a counted miss that is removed by the lookup and healed
@@ -186,14 +185,7 @@ final class CorruptionTest {
         assertFalse(Files.exists(file(entry)));
         for (boolean isLater : new boolean[] {true, false}) {
             byte[] otherVersion = sound.clone();
-            if (isLater) {
-                TestEntries.setLaterVersion(otherVersion, 0);
-            } else {
-                otherVersion[9] = 1; // version 1, with the checksum of version 1
-                CRC32C crc = new CRC32C();
-                crc.update(otherVersion, 0, 80 + 4 * 24);
-                ByteBuffer.wrap(otherVersion).putInt(80 + 4 * 24, (int) crc.getValue());
-            }
+            TestEntries.setVersion(otherVersion, 0, isLater ? 99 : 1);
             for (int length : new int[] {sound.length, 1 << 20}) {
                 byte[] longer = Arrays.copyOf(otherVersion, length);
                 ByteBuffer.wrap(longer).putLong(LENGTH_AT, length);

@@ -78,8 +78,13 @@ public final class TestEntries {
      * checksum.
      */
     public static void setLaterVersion(byte[] bytes, int start) {
+        setVersion(bytes, start, 99);
+    }
+
+    /** Changes the encoded entry at {@code start} to a format version, in the same way. */
+    public static void setVersion(byte[] bytes, int start, int version) {
         ByteBuffer header = ByteBuffer.wrap(bytes, start, bytes.length - start).slice();
-        header.putShort(VERSION, (short) 99);
+        header.putShort(VERSION, (short) version);
         int covered = TABLE + (header.getShort(SECTIONS) & 0xffff) * ROW_BYTES;
         CRC32C crc = new CRC32C();
         crc.update(header.duplicate().limit(covered));

@@ -364,8 +364,8 @@ class HostilePacksTest {
     }
 
     @Test
-    @DisplayName("a base of a newer format: what it names is unavailable, not absent")
-    void newerBase() {
+    @DisplayName("a base or head of a newer format: what it names is unavailable, not absent")
+    void newerFormat() {
         byte[] body = "{\"format\":2,\"parts\":[]}".getBytes(UTF_8);
         ObjectName name = new ObjectName(7, Sha256.of(body));
         packs.publish(one);
@@ -376,6 +376,10 @@ class HostilePacksTest {
         place(head);
         assertThat(load(entries.entry(1))).isUnavailable();
         assertThat(load(one)).isHitOf(one);
+        assertThat(load(two)).isHitOf(two);
+        head.addProperty("format", 2);
+        place(head);
+        assertThat(load(one)).isUnavailable();
         assertThat(load(two)).isHitOf(two);
     }
 

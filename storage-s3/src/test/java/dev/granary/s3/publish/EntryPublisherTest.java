@@ -88,10 +88,11 @@ class EntryPublisherTest {
         return publisher.publish(entry, KEY);
     }
 
-    /** Returns the entry in a format newer than this version of Granary. */
-    private static byte[] newer(byte[] encoded) {
-        byte[] bytes = encoded.clone();
-        TestEntries.setLaterVersion(bytes, 0);
+    /** Places the entry in another format, and returns its bytes. */
+    private byte[] placeVersion(int version) {
+        byte[] bytes = EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.NONE);
+        TestEntries.setVersion(bytes, 0, version);
+        store.place(KEY, bytes);
         return bytes;
     }
 
@@ -261,14 +262,17 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("an entry of a newer format stays, on any server; a damaged one does" + " not")
-    void newerFormat() {
+    @DisplayName("an entry of a newer format stays, on any server; one of an older format is"
+            + " replaced")
+    void otherFormat() {
         for (MemoryObjectStore server : servers()) {
             use(server);
-            byte[] newer = newer(EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.NONE));
-            store.place(KEY, newer);
+            byte[] newer = placeVersion(EntryFormat.VERSION + 1);
             assertThat(publish()).isDivergent();
             assertArrayEquals(newer, store.body(KEY));
+            placeVersion(EntryFormat.VERSION - 1);
+            assertThat(publish()).isStored();
+            assertStored(entry);
         }
     }
 
