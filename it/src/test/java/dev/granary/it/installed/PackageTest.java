@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.s3.embedded.EmbeddedS3;
 
 import org.junit.jupiter.api.Assumptions;
@@ -89,6 +90,7 @@ class PackageTest {
         assertEquals(
                 "granary 0.1.0\n",
                 run(Map.of(), granary, "--version").succeeds().text());
+        run(Map.of(), root.resolve("opt/granary/lib/record").toString()).succeeds(); // as at install
         for (String cache : List.of("granary.aot", "granary-packs.aot")) {
             assertTrue(Files.size(root.resolve("opt/granary/lib/" + cache)) > 1 << 20, cache);
         }
@@ -123,6 +125,18 @@ class PackageTest {
             run(variables, granary, "wrap", "--dir", "x=" + variables.get("D"), "--", "true")
                     .succeeds();
             assertEquals("kernel", Files.readString(Path.of(variables.get("D"), "k")));
+            Files.writeString(
+                    directory.resolve("add.cl"), "__kernel void add(__global int *a) { *a += 1; }");
+            String manifest = Files.writeString(
+                            directory.resolve("kernels.toml"),
+                            "[[kernel]]\nname = 'add'\nsource = 'add.cl'\n")
+                    .toString();
+            if (!OpenCl.devices().isEmpty()) {
+                run(variables, granary, "populate", manifest).succeeds();
+                variables.put("GRANARY_DIR", directory.resolve("third").toString());
+                String got = run(variables, granary, "get", manifest).succeeds().text();
+                assertTrue(got.contains("bucket"), got);
+            }
             assertTrue(run(variables, granary, "ls", "s3://kernels/team")
                     .succeeds()
                     .text()
