@@ -11,9 +11,7 @@ import dev.granary.cache.Target;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSpec;
-import dev.granary.cli.manifest.KernelSpec.RecordedInputs;
 import dev.granary.cli.source.KernelSourceResolver;
-import dev.granary.coordinator.recording.RecordedId;
 import dev.granary.coordinator.recording.RecordingFile;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.gpu.KernelDescriptor;
@@ -104,10 +102,10 @@ record CompilerFiles(Path directory) {
     KernelDescriptor kernel(Target target) throws IOException {
         try {
             KernelSpec kernel = KernelManifest.read(kernelFile()).getFirst();
-            List<RecordedId> ids = kernel.recorded().map(RecordedInputs::ids).orElseThrow();
-            return ids.isEmpty()
+            return kernel.recordedIds().isEmpty()
                     ? KernelSourceResolver.descriptor(kernel, target)
-                    : KernelSourceResolver.descriptor(kernel, ids.getFirst());
+                    : KernelSourceResolver.descriptor(
+                            kernel, kernel.recordedIds().getFirst());
         } catch (TomlException e) {
             throw new IOException(e);
         }

@@ -23,7 +23,6 @@ import java.util.Optional;
 
 /** {@code granary copy}: copies the entries of one place that another lacks. */
 @Command(
-        name = "copy",
         description =
                 "Copy the entries of FROM that TO lacks. Each is a bucket, or a directory in the"
                         + " form of a local directory. Entries are verified; those that fail are"
@@ -55,7 +54,7 @@ public final class CopyCommand extends OutputCommand {
     private boolean isSigning;
 
     @Override
-    public Integer call() throws Exception {
+    protected boolean run(Report report) throws Exception {
         Optional<EntrySigner> signer = isSigning
                 ? buckets.builder(source, destination).build().signer()
                 : Optional.empty();
@@ -87,16 +86,15 @@ public final class CopyCommand extends OutputCommand {
                                 + Units.plural(entries.size(), "entry")));
                 copier.copy(entries, isSigning, from, to);
             }
-            Report report = report().field("from", from.name())
+            report.field("from", from.name())
                     .field("to", to.name())
                     .data("selected", entries.size());
             Place.add("copied", copier.copied(), copier.copiedBytes(), report)
                     .field("present", copier.present());
-            copier.addOtherVersions(" of other versions left out", report)
+            copier.addOtherVersions("of other versions left out", report)
                     .field("failed", copier.failed());
             copier.addFailures(report);
-            report.print();
-            return copier.failures().isEmpty() ? 0 : 1;
+            return copier.failures().isEmpty();
         }
     }
 }

@@ -23,7 +23,6 @@ import java.util.List;
 
 /** {@code granary evict}: removes selected entries from a directory. */
 @Command(
-        name = "evict",
         description = "Remove entries from a directory: those selected by --to, --target,"
                 + " --older-than and --id, or --all.")
 public final class EvictCommand extends OutputCommand {
@@ -56,7 +55,7 @@ public final class EvictCommand extends OutputCommand {
     private boolean isDry;
 
     @Override
-    public Integer call() throws Exception {
+    protected boolean run(Report report) throws Exception {
         boolean isSelecting = to != null || selection.isGiven();
         if (isSelecting == isAll) {
             throw new ConfigException(
@@ -71,13 +70,13 @@ public final class EvictCommand extends OutputCommand {
             List<EntryCatalog.Listed> all = Place.entries(from.files());
             List<EntryCatalog.Listed> victims = victims(selection.from(all));
             boolean isRemoving = !isDry && (!isAll || isConfirmed);
-            Report report = report().field("place", from.name());
+            report.field("place", from.name());
             List<EntryCatalog.Listed> removed =
                     isRemoving ? remove(from, victims, report) : victims;
             long bytes = Place.bytes(removed);
             long kept = all.size() - (long) removed.size();
             long keptBytes = Place.bytes(all) - bytes;
-            LsCommand.add(removed, isDry ? Integer.MAX_VALUE : MAX_LISTED, report);
+            LsCommand.add(removed, report).limit(isDry ? Integer.MAX_VALUE : MAX_LISTED);
             report.data("dryRun", !isRemoving)
                     .data("removedEntries", removed.size())
                     .data("removedBytes", bytes)
@@ -94,8 +93,7 @@ public final class EvictCommand extends OutputCommand {
             if (isAll && !isRemoving) {
                 report.line("granary evict --all --yes removes them");
             }
-            report.print();
-            return report.hasProblems() ? 1 : 0;
+            return !report.hasProblems();
         }
     }
 

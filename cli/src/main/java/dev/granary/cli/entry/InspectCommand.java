@@ -49,7 +49,6 @@ import java.util.Optional;
  * differences of two keys. It changes nothing.
  */
 @Command(
-        name = "inspect",
         description = {
             "Show the key of X, whether a lookup is a hit or a miss, step by step, and the entry;"
                     + " with Y the fields in which the keys of X and Y differ.",
@@ -82,22 +81,20 @@ public final class InspectCommand extends OutputCommand {
     private DeviceOption device = new DeviceOption();
 
     @Override
-    public Integer call() throws Exception {
+    protected boolean run(Report report) throws Exception {
         GranaryConfig config = stores.config();
         IdArgument argument = new IdArgument(config, device);
         try (Arena memory = Arena.ofConfined()) {
             IdArgument.Named named = argument.resolve(x, memory);
             if (y != null) {
-                compare(required(named, x), required(argument.resolve(y, memory), y));
+                compare(required(named, x), required(argument.resolve(y, memory), y), report);
             } else if (isKeyOnly) {
-                Report report = report();
                 KeyText.addWhole(required(named, x), report);
-                report.print();
             } else {
-                inspect(config, named);
+                inspect(config, named, report);
             }
         }
-        return 0;
+        return true;
     }
 
     private static Id required(IdArgument.Named named, String argument)
@@ -111,17 +108,16 @@ public final class InspectCommand extends OutputCommand {
         return named.id();
     }
 
-    private void compare(Id a, Id b) {
-        Report report = report().field("A:a", a.hash()).field("B:b", b.hash());
-        report.data("equal", a.equals(b));
+    private static void compare(Id a, Id b, Report report) {
+        report.field("A:a", a.hash()).field("B:b", b.hash()).data("equal", a.equals(b));
         if (a.equals(b)) {
             report.line("The ids are equal.");
         }
         KeyDifference.add(a, b, "A", "B", report);
-        report.print();
     }
 
-    private void inspect(GranaryConfig config, IdArgument.Named named) throws Exception {
+    private void inspect(GranaryConfig config, IdArgument.Named named, Report report)
+            throws Exception {
         // an id from digits or a file has a target, and needs a device only to replace it
         Optional<Device> selected = named.kernel().isPresent() || device.isGiven()
                 ? Optional.of(device.selection().one())
@@ -140,7 +136,6 @@ public final class InspectCommand extends OutputCommand {
                         selected.map(Device::readableTargets).orElse(List.of()),
                         selected.map(Device::kind),
                         named.kernel().filter(InspectCommand::needsSpirv)));
-        Report report = report();
         if (id.isEmpty()) {
             report.data("id", Optional.empty());
         } else {
@@ -178,7 +173,6 @@ public final class InspectCommand extends OutputCommand {
                             "no tier has an entry, so --binary has nothing to write")),
                     binary);
         }
-        report.print();
     }
 
     /** Returns true if a compile of the kernel has the step from OpenCL C to SPIR-V. */

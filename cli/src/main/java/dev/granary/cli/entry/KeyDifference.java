@@ -6,7 +6,6 @@ import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cli.output.Report;
-import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.Place;
 
@@ -82,10 +81,10 @@ record KeyDifference(String field, List<String> a, List<String> b) {
 
     /** Adds a table: in the text words around the first difference, in JSON all values. */
     static void add(Id first, Id second, String a, String b, Report report) {
-        ReportTable table = report.table("differences", "field", "<" + a + ":a", "<" + b + ":b");
-        between(first, second)
-                .forEach(each -> table.row(
-                        each.field, shortened(each.a, each.b), shortened(each.b, each.a)));
+        report.table("differences", between(first, second))
+                .column("field", KeyDifference::field)
+                .column("<" + a + ":a", each -> shortened(each.a, each.b))
+                .column("<" + b + ":b", each -> shortened(each.b, each.a));
     }
 
     private static Report.Shown shortened(List<String> values, List<String> others) {

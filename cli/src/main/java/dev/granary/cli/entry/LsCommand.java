@@ -22,20 +22,18 @@ import picocli.CommandLine.Option;
 import java.lang.foreign.Arena;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /** {@code granary ls}: lists the entries of a place. */
 @Command(
-        name = "ls",
         description = "List the entries of the local directory, of another one, or of a bucket.")
 public final class LsCommand extends OutputCommand {
     /** The largest number of entries in the output, each with some 400 bytes. */
     private static final int MAX_ENTRIES = 100_000;
-
-    private static final List<String> SHORT = List.of("=target", "id", "size:bytes", "<last used");
 
     /** The sort order of the list. */
     enum Order {
@@ -75,13 +73,20 @@ public final class LsCommand extends OutputCommand {
      * @param damage the kind of damage, or {@code gone} or {@code unreadable}; empty if it is sound
      */
     private record Details(
-            EntryCatalog.Listed entry,
-            Duration compileTime,
-            List<String> kernels,
-            Optional<String> damage) {}
+            Optional<Duration> compileTime, List<String> kernels, Optional<String> damage) {
+        Details(String damage) {
+            this(Optional.empty(), List.of(), Optional.of(damage));
+        }
+
+        Report.Shown shown() {
+            return new Report.Shown(
+                    kernels,
+                    damage.map(kind -> "(" + kind + ")").orElse(String.join(" ", kernels)));
+        }
+    }
 
     @Override
-    public Integer call() throws Exception {
+    protected boolean run(Report report) throws Exception {
         if (limit <= 0) {
             throw new ConfigException("--limit must be a positive number of entries, not " + limit);
         }
@@ -100,19 +105,28 @@ public final class LsCommand extends OutputCommand {
                         .sorted(comparator())
                         .toList();
             }
-            Report report = report().data("place", inventory.name());
+            report.data("place", inventory.name());
             // compile times are known only after all entries have been read
             List<EntryCatalog.Listed> shown = first(all, isByCompile ? MAX_ENTRIES : limit);
+            Map<EntryCatalog.Listed, Details> details =
+                    isReading ? read(inventory, shown) : Map.of();
+            if (isByCompile) {
+                shown = first(
+                        shown.stream()
+                                .sorted(Comparator.comparing((EntryCatalog.Listed entry) ->
+                                                details.get(entry)
+                                                        .compileTime()
+                                                        .orElse(Duration.ZERO))
+                                        .reversed())
+                                .toList(),
+                        limit);
+            }
+            ReportTable<EntryCatalog.Listed> table = add(shown, report);
             if (isReading) {
-                List<Details> details = read(inventory, shown);
-                if (isByCompile) {
-                    details.sort(Comparator.comparing(Details::compileTime).reversed());
-                }
-                details = first(details, limit);
-                shown = details.stream().map(Details::entry).toList();
-                addLong(details, report);
-            } else {
-                add(shown, Integer.MAX_VALUE, report);
+                table.column("compiled:compileMillis", entry -> details.get(entry)
+                                .compileTime())
+                        .column("~kernels", entry -> details.get(entry).shown())
+                        .column("-damage", entry -> details.get(entry).damage());
             }
             long bytes = Place.bytes(all);
             report.data("selectedEntries", all.size())
@@ -125,8 +139,7 @@ public final class LsCommand extends OutputCommand {
                         + (isByCompile ? " are read and sorted" : " are listed")
                         + "; select with --target, --id or --older-than");
             }
-            report.print();
-            return 0;
+            return true;
         }
     }
 
@@ -134,61 +147,41 @@ public final class LsCommand extends OutputCommand {
         return all.subList(0, Math.min(Math.min(limit, MAX_ENTRIES), all.size()));
     }
 
-    /** Adds a table of entries, of which the text has at most {@code limit}. */
-    static void add(List<EntryCatalog.Listed> entries, int limit, Report report) {
-        ReportTable table =
-                report.table("entries", SHORT.toArray(String[]::new)).limit(limit);
-        entries.forEach(entry -> table.row(cells(entry).toArray()));
+    /** Adds a table of entries. */
+    static ReportTable<EntryCatalog.Listed> add(List<EntryCatalog.Listed> entries, Report report) {
+        return report.table("entries", entries)
+                .column("=target", EntryCatalog.Listed::namespace)
+                .column("id", EntryCatalog.Listed::hash)
+                .column("size:bytes", entry -> Report.bytes(entry.bytes()))
+                .column("<last used", entry -> Instant.ofEpochMilli(entry.lastUsedMillis()));
     }
 
-    private static void addLong(List<Details> entries, Report report) {
-        List<String> headings = new ArrayList<>(SHORT);
-        headings.addAll(List.of("compiled:compileMillis", "~kernels", "-damage"));
-        ReportTable table = report.table("entries", headings.toArray(String[]::new));
-        for (Details each : entries) {
-            List<Object> cells = cells(each.entry());
-            cells.add(each.damage().isEmpty() ? each.compileTime() : Optional.empty());
-            String kernels = String.join(" ", each.kernels());
-            String shown = each.damage().map(damage -> "(" + damage + ")").orElse(kernels);
-            cells.add(new Report.Shown(each.kernels(), shown));
-            cells.add(each.damage());
-            table.row(cells.toArray());
-        }
-    }
-
-    private static List<Object> cells(EntryCatalog.Listed entry) {
-        Instant used = Instant.ofEpochMilli(entry.lastUsedMillis());
-        return new ArrayList<>(
-                List.of(entry.namespace(), entry.hash(), Report.bytes(entry.bytes()), used));
-    }
-
-    private List<Details> read(Place inventory, List<EntryCatalog.Listed> entries) {
-        List<Details> details = new ArrayList<>();
+    private Map<EntryCatalog.Listed, Details> read(
+            Place inventory, List<EntryCatalog.Listed> entries) {
+        Map<EntryCatalog.Listed, Details> details = new HashMap<>();
         try (ProgressLine progress = new ProgressLine(err(), "reading", entries.size())) {
             for (EntryCatalog.Listed entry : entries) {
                 progress.passing(details.size(), entry.hash().hex());
                 try (Arena memory = Arena.ofConfined()) {
-                    details.add(
+                    details.put(
+                            entry,
                             switch (inventory.catalog().read(entry, memory)) {
-                                case LoadResult.Hit(Entry sound) -> sound(entry, sound);
+                                case LoadResult.Hit(Entry sound) ->
+                                    new Details(
+                                            Optional.of(sound.compileTime()),
+                                            sound.metadata()
+                                                    .map(EntryMetadata::kernels)
+                                                    .orElse(List.of()),
+                                            Optional.empty());
                                 case LoadResult.Damaged damaged ->
-                                    unread(entry, Place.name(damaged.damage()));
-                                case LoadResult.Absent _ -> unread(entry, "gone");
-                                case LoadResult.Unavailable _ -> unread(entry, "unreadable");
+                                    new Details(Place.name(damaged.damage()));
+                                case LoadResult.Absent _ -> new Details("gone");
+                                case LoadResult.Unavailable _ -> new Details("unreadable");
                             });
                 }
             }
         }
         return details;
-    }
-
-    private static Details sound(EntryCatalog.Listed entry, Entry sound) {
-        List<String> kernels = sound.metadata().map(EntryMetadata::kernels).orElse(List.of());
-        return new Details(entry, sound.compileTime(), kernels, Optional.empty());
-    }
-
-    private static Details unread(EntryCatalog.Listed entry, String cause) {
-        return new Details(entry, Duration.ZERO, List.of(), Optional.of(cause));
     }
 
     /** Returns the order of a list that is not read; by compile time, entries are sorted later. */

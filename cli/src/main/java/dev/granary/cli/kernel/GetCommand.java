@@ -27,7 +27,6 @@ import java.util.Optional;
  * that fails costs at most 10 s, and is reported in one line.
  */
 @Command(
-        name = "get",
         description = "Get the kernels of MANIFEST through the cache, as a node does.")
 public final class GetCommand extends KernelsCommand {
     private static final Duration UPLOAD_LIMIT = Duration.ofMinutes(1);
@@ -42,7 +41,7 @@ public final class GetCommand extends KernelsCommand {
     private boolean isBucketRequired;
 
     @Override
-    public Integer call() throws Exception {
+    protected boolean run(Report report) throws Exception {
         List<KernelSpec> all = kernels();
         GranaryConfig config = config().flushLimit(Duration.ZERO).build();
         if (isBucketRequired && config.buckets().isEmpty()) {
@@ -64,16 +63,12 @@ public final class GetCommand extends KernelsCommand {
                 progress.passing("to the bucket");
                 flush(granary);
             }
-            Report report = report();
             new KernelReport(results, granary.statistics()).addTo(report, extent());
             KernelRunner.addOthers(KernelRunner.others(List.of(engine), all), report);
             boolean hasFailed =
                     addFailures(config.buckets(), granary.statistics().layers(), published, report);
-            report.print();
             return results.stream().allMatch(result -> result.outcome().isSuccess())
-                            && !(isBucketRequired && hasFailed)
-                    ? 0
-                    : 1;
+                    && !(isBucketRequired && hasFailed);
         }
     }
 

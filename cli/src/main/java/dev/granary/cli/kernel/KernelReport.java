@@ -4,7 +4,6 @@ import dev.granary.cache.Id;
 import dev.granary.cache.Target;
 import dev.granary.cli.output.BuildLog;
 import dev.granary.cli.output.Report;
-import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
@@ -16,7 +15,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 
 /** Report of the kernels of a manifest, and of the buckets that were used for them. */
 record KernelReport(List<KernelResult> results, GranaryStatistics statistics) {
@@ -25,32 +23,17 @@ record KernelReport(List<KernelResult> results, GranaryStatistics statistics) {
         boolean hasTargets =
                 results.stream().map(KernelResult::target).distinct().count() > 1;
         boolean hasLayers = statistics.layers().size() > 1;
-        ReportTable table = report.table(
-                "results",
-                hasTargets ? "=target" : "-target",
-                "~kernel:name",
-                "<outcome",
-                hasLayers ? "~layer" : "-layer",
-                "time:millis",
-                "-waited",
-                "size:bytes",
-                "<id",
-                "-from",
-                "-error");
-        for (KernelResult result : results) {
-            table.row(
-                    new Report.Shown(
-                            result.target().path(), "for " + result.target().path()),
-                    result.name(),
-                    result.outcome(),
-                    layer(result.layer()),
-                    result.took(),
-                    Optional.of(result.waited()).filter(Duration::isPositive),
-                    result.bytes() == 0 ? new Report.Shown(0, "-") : Report.bytes(result.bytes()),
-                    result.entry().map(Id::hash),
-                    result.from().map(Target::path),
-                    Optional.of(result.text(log)).filter(text -> !text.isEmpty()));
-        }
+        report.table("results", results)
+                .column(hasTargets ? "=target" : "-target", KernelReport::target)
+                .column("~kernel:name", KernelResult::name)
+                .column("<outcome", KernelResult::outcome)
+                .column(hasLayers ? "~layer" : "-layer", this::layer)
+                .column("time:millis", KernelResult::took)
+                .column("-waited", each -> Optional.of(each.waited()).filter(Duration::isPositive))
+                .column("size:bytes", KernelReport::size)
+                .column("<id", each -> each.entry().map(Id::hash))
+                .column("-from", each -> each.from().map(Target::path))
+                .column("-error", each -> Optional.of(each.text(log)).filter(text -> !text.isEmpty()));
         for (KernelResult result : results) {
             if (result.log().isPresent()) {
                 report.error("\nFAILED " + result.name()
@@ -108,9 +91,18 @@ record KernelReport(List<KernelResult> results, GranaryStatistics statistics) {
         return results.stream().filter(result -> result.outcome() == outcome).count();
     }
 
-    private Optional<String> layer(OptionalInt position) {
-        return position.isPresent()
-                ? Optional.of(statistics.layers().get(position.getAsInt()).name())
+    private static Report.Shown target(KernelResult result) {
+        return new Report.Shown(
+                result.target().path(), "for " + result.target().path());
+    }
+
+    private static Report.Shown size(KernelResult result) {
+        return result.bytes() == 0 ? new Report.Shown(0, "-") : Report.bytes(result.bytes());
+    }
+
+    private Optional<String> layer(KernelResult result) {
+        return result.layer().isPresent()
+                ? Optional.of(statistics.layers().get(result.layer().getAsInt()).name())
                 : Optional.empty();
     }
 

@@ -75,21 +75,22 @@ final class KernelRunner {
                         .noneMatch(engine -> kernel.isFor(engine.target().backend())))
                 .toList();
         if (!others.isEmpty() && others.size() == kernels.size()) {
-            throw new CommandFailedException(text(others) + ", so nothing was compiled; populate"
-                    + " --engine names an engine of your own");
+            throw new CommandFailedException(Units.plural(others.size(), "kernel") + " "
+                    + text(others)
+                    + ", so nothing was compiled; populate --engine names an engine of your own");
         }
         return others;
     }
 
     /** Adds their number to a report. */
     static void addOthers(List<KernelSpec> others, Report report) {
-        report.count("otherEngines", others.size(), text(others) + ", and left out");
+        report.count("otherEngines", others.size(), "kernel", text(others) + ", and left out");
     }
 
     private static String text(List<KernelSpec> others) {
-        return Units.plural(others.size(), "kernel") + " recorded for other engines: "
+        return "recorded for other engines: "
                 + others.stream()
-                        .flatMap(kernel -> kernel.recorded().orElseThrow().ids().stream())
+                        .flatMap(kernel -> kernel.recordedIds().stream())
                         .map(id -> id.target().backend().path())
                         .distinct()
                         .collect(Collectors.joining(", "));

@@ -5,13 +5,11 @@ import dev.granary.cache.Id;
 import dev.granary.cache.Target;
 import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSpec;
-import dev.granary.cli.manifest.KernelSpec.RecordedInputs;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.output.Report;
-import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.source.KernelSourceResolver;
 import dev.granary.coordinator.config.ConfigException;
@@ -39,7 +37,6 @@ import java.util.stream.Collectors;
  * device it checks the files, and the ids of a recording.
  */
 @Command(
-        name = "manifest",
         description = {
             "Show the kernels of a manifest, with their ids for this machine's device if it has"
                     + " one, and what is wrong with their files and recorded ids.",
@@ -58,48 +55,47 @@ public final class ManifestCommand extends OutputCommand {
     private final Map<String, Id> ids = new LinkedHashMap<>(); // by kernel, without a device
 
     @Override
-    public Integer call() throws TomlException, CommandFailedException, ConfigException {
+    protected boolean run(Report report)
+            throws TomlException, CommandFailedException, ConfigException {
         List<KernelSpec> kernels = KernelManifest.read(manifest);
         Optional<Target> target = device.ifAny(DeviceSelection::one).map(Device::target);
-        Report report = report();
-        ReportTable table = report.table(
-                "kernels", "~kernel", "~sources", "~options", "~launches", "targets", "<id");
-        int count = 0;
-        for (KernelSpec kernel : kernels) {
-            List<RecordedId> recorded =
-                    kernel.recorded().map(RecordedInputs::ids).orElse(List.of());
-            count += recorded.size();
-            table.row(
-                    kernel.name(),
-                    new Report.Shown(
-                            kernel.sources(),
-                            kernel.sources().stream()
-                                    .map(source -> String.valueOf(source.getFileName()))
-                                    .collect(Collectors.joining(", "))),
-                    BuildOptions.format(kernel.options()),
-                    kernel.launches(),
-                    new Report.Shown(
-                            recorded.stream()
-                                    .map(id ->
-                                            Map.of("target", id.target().path(), "id", id.hash()))
-                                    .toList(),
-                            Units.count(recorded.size())),
-                    id(kernel, recorded, target));
-        }
+        report.table("kernels", kernels)
+                .column("~kernel", KernelSpec::name)
+                .column("~sources", ManifestCommand::sources)
+                .column("~options", kernel -> BuildOptions.format(kernel.options()))
+                .column("~launches", KernelSpec::launches)
+                .column("targets", ManifestCommand::targets)
+                .column("<id", kernel -> id(kernel, target));
+        int recorded =
+                kernels.stream().mapToInt(kernel -> kernel.recordedIds().size()).sum();
         ids.forEach((kernel, id) -> UnstableInputs.add(kernel, id, report));
         problems.forEach(report::problem);
         report.line(Units.plural(kernels.size(), "kernel") + ", "
-                        + Units.plural(count, "recorded id") + ", "
-                        + Units.plural(problems.size(), "problem"))
-                .print();
-        return problems.isEmpty() ? 0 : 1;
+                + Units.plural(recorded, "recorded id") + ", "
+                + Units.plural(problems.size(), "problem"));
+        return problems.isEmpty();
+    }
+
+    private static Report.Shown sources(KernelSpec kernel) {
+        return new Report.Shown(
+                kernel.sources(),
+                kernel.sources().stream()
+                        .map(source -> String.valueOf(source.getFileName()))
+                        .collect(Collectors.joining(", ")));
+    }
+
+    private static Report.Shown targets(KernelSpec kernel) {
+        return new Report.Shown(
+                kernel.recordedIds().stream()
+                        .map(id -> Map.of("target", id.target().path(), "id", id.hash()))
+                        .toList(),
+                Units.count(kernel.recordedIds().size()));
     }
 
     /** Checks a kernel, and returns its id for a target; empty if it has none. */
-    private Optional<Object> id(
-            KernelSpec kernel, List<RecordedId> recorded, Optional<Target> target) {
+    private Optional<Object> id(KernelSpec kernel, Optional<Target> target) {
         try {
-            for (RecordedId id : recorded) {
+            for (RecordedId id : kernel.recordedIds()) {
                 Id computed = KernelSourceResolver.descriptor(kernel, id).getId();
                 if (!computed.isEmpty() && !computed.hash().hex().equals(id.hash())) {
                     problem(

@@ -43,7 +43,6 @@ import java.util.Optional;
  * success is reported.
  */
 @Command(
-        name = "populate",
         description =
                 "Compile the kernels of MANIFEST that are not cached yet, publish them, and read"
                         + " each back from the bucket.")
@@ -116,7 +115,7 @@ public final class PopulateCommand extends KernelsCommand {
     private @Nullable Path junit;
 
     @Override
-    public Integer call() throws Exception {
+    protected boolean run(Report report) throws Exception {
         requirePositive("--upload-limit must be a positive number of seconds", uploadLimit);
         requirePositive("--compile-limit must be a positive number of seconds", compileLimit);
         int threads = jobs == null ? Runtime.getRuntime().availableProcessors() : jobs;
@@ -135,12 +134,17 @@ public final class PopulateCommand extends KernelsCommand {
             if (isFresh) {
                 config.directory(temporary.path().resolve("fresh"));
             }
-            return populate(config.build(), temporary.path(), threads, kernels);
+            return populate(config.build(), temporary.path(), threads, kernels, report);
         }
     }
 
     /** Compiles and publishes the kernels. */
-    private int populate(GranaryConfig config, Path temporary, int threads, List<KernelSpec> all)
+    private boolean populate(
+            GranaryConfig config,
+            Path temporary,
+            int threads,
+            List<KernelSpec> all,
+            Report report)
             throws Exception {
         BucketConfig bucket = Place.firstWritable(
                 config,
@@ -200,7 +204,6 @@ public final class PopulateCommand extends KernelsCommand {
                 population.readBack(readback, progress);
             }
             List<KernelResult> results = population.results();
-            Report report = report();
             new KernelReport(results, granary.statistics()).addTo(report, extent());
             KernelRunner.addOthers(others, report);
             if (like != null) {
@@ -223,11 +226,8 @@ public final class PopulateCommand extends KernelsCommand {
                                     + "; remove the cause and populate again, which uploads them"
                                     + " without compiling.");
             boolean isPinned = pin == null || pin(bucket, population, report);
-            report.print();
-            if (junit != null) {
-                JUnitReport.write(junit, results);
-            }
-            return population.isComplete() && isPinned ? 0 : 1;
+            boolean isWritten = junit == null || JUnitReport.write(junit, results, report);
+            return population.isComplete() && isPinned && isWritten;
         }
     }
 

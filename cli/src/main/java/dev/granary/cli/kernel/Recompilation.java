@@ -12,7 +12,6 @@ import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
-import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.Place;
 import dev.granary.cli.source.KernelSourceResolver;
@@ -133,25 +132,25 @@ public final class Recompilation {
             }
         }
         Map<Verdict, Integer> counts = new TreeMap<>();
+        Map<Id, Verdict> verdicts = new HashMap<>();
         Map<String, int[]> byOption = new TreeMap<>(); // equal, other
-        report.field("place", place.name());
-        ReportTable table = report.table(
-                "recompiled", "=target", "~kernel:name", "<result", "<options", "<id", "-error");
         for (Sampled each : sampled.values()) {
             Verdict verdict = verdict(each.stored, once.get(each.id), twice.get(each.id));
             counts.merge(verdict, 1, Integer::sum);
-            table.row(
-                    each.id.target().path(),
-                    each.kernel.name(),
-                    verdict,
-                    String.join(" ", each.kernel.options()),
-                    each.id.hash(),
-                    Optional.ofNullable(failures.get(each.id)));
+            verdicts.put(each.id, verdict);
             for (String option : each.kernel.options()) {
                 byOption.computeIfAbsent(option, _ -> new int[2])[
                         verdict == Verdict.EQUAL ? 0 : 1]++;
             }
         }
+        report.field("place", place.name())
+                .table("recompiled", sampled.values())
+                .column("=target", each -> each.id.target().path())
+                .column("~kernel:name", each -> each.kernel.name())
+                .column("<result", each -> verdicts.get(each.id))
+                .column("<options", each -> String.join(" ", each.kernel.options()))
+                .column("<id", each -> each.id.hash())
+                .column("-error", each -> failures.get(each.id));
         failures.forEach((id, text) -> report.error("FAILED " + id + ": " + text));
         addSummary(counts, byOption, report);
         return !counts.containsKey(Verdict.DIFFERENT) && !counts.containsKey(Verdict.FAILED);
@@ -272,12 +271,11 @@ public final class Recompilation {
                         : counts.entrySet().stream()
                                 .map(each -> each.getValue() + " " + each.getKey())
                                 .collect(Collectors.joining(", "))));
-        ReportTable options = report.table("options", "~option", "equal", "other");
-        byOption.forEach((option, tally) -> {
-            if (tally[1] > 0) {
-                options.row(option, tally[0], tally[1]);
-            }
-        });
+        byOption.values().removeIf(tally -> tally[1] == 0);
+        report.table("options", byOption.entrySet())
+                .column("~option", Map.Entry::getKey)
+                .column("equal", each -> each.getValue()[0])
+                .column("other", each -> each.getValue()[1]);
         if (counts.containsKey(Verdict.DIFFERENT)) {
             report.problem("the compiler does not make the stored binaries: they come from another"
                     + " compiler or from somebody else; granary inspect shows their producer, and"

@@ -1,7 +1,6 @@
 package dev.granary.cli.kernel;
 
 import dev.granary.cli.manifest.KernelSpec;
-import dev.granary.cli.manifest.KernelSpec.RecordedInputs;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
@@ -60,7 +59,7 @@ final class UsedKernels {
     }
 
     private static List<RecordedId> ids(KernelSpec kernel, String target) {
-        return kernel.recorded().map(RecordedInputs::ids).orElse(List.of()).stream()
+        return kernel.recordedIds().stream()
                 .filter(id -> id.target().path().equals(target))
                 .toList();
     }

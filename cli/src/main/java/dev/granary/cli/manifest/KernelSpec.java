@@ -49,14 +49,18 @@ public record KernelSpec(
         launches = List.copyOf(launches);
     }
 
+    /** Returns the ids of a recorded kernel; none if it was not recorded. */
+    public List<RecordedId> recordedIds() {
+        return recorded.map(RecordedInputs::ids).orElse(List.of());
+    }
+
     /**
      * Returns whether engines of a backend compile it: not if it was recorded for other engines
      * only. What runs on one of Granary's engines may run on the other.
      */
     public boolean isFor(Backend backend) {
-        List<RecordedId> ids = recorded.map(RecordedInputs::ids).orElse(List.of());
-        return ids.isEmpty()
-                || ids.stream()
+        return recordedIds().isEmpty()
+                || recordedIds().stream()
                         .map(id -> id.target().backend())
                         .anyMatch(producer -> producer.equals(backend)
                                 || (Backend.OWN.contains(producer)

@@ -7,7 +7,6 @@ import dev.granary.cli.option.LayerOptions;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
-import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.DirectoryPlace;
 import dev.granary.cli.place.Place;
@@ -37,7 +36,6 @@ import java.util.function.Function;
 
 /** {@code granary collect}: removes entries that no machine uses from a layer. */
 @Command(
-        name = "collect",
         description = "Show which entries of a bucket or shared directory no machine uses any more,"
                 + " or, over a budget, are worth least; remove them with --delete. What is pinned"
                 + " or younger than a day stays. May run beside everything else, and be stopped at"
@@ -85,7 +83,7 @@ public final class CollectCommand extends OutputCommand {
     private @Nullable String unpinned;
 
     @Override
-    public Integer call() throws Exception {
+    protected boolean run(Report report) throws Exception {
         if (unused.toDays() < 1) {
             throw new ConfigException("--unused is at least 1d: machines note their uses by day");
         }
@@ -99,23 +97,26 @@ public final class CollectCommand extends OutputCommand {
             throw new ConfigException("--unpin " + unpinned + " is not the name of a pin");
         }
         BucketConfig layer = place.layer();
-        Report report = report().data("bucket", layer.name());
+        report.data("bucket", layer.name());
         try {
-            boolean isHealthy = layer instanceof BucketConfig.Directory shared
-                    ? inDirectory(shared, report)
-                    : inBucket(layer, report);
-            report.data("healthy", isHealthy).print();
-            return isHealthy ? 0 : 1;
+            if (layer instanceof BucketConfig.Directory shared) {
+                collect(shared, report);
+            } else {
+                collect(layer, report);
+            }
         } catch (IOException e) {
             throw new CommandFailedException(layer.name() + ": " + e.getMessage());
         }
+        report.data("healthy", !report.hasProblems());
+        return !report.hasProblems();
     }
 
-    private boolean inBucket(BucketConfig bucket, Report report) throws Exception {
+    private void collect(BucketConfig bucket, Report report) throws Exception {
         try (BucketTier tier = place.open(bucket);
                 BulkBucket bulk = tier.packed()) {
             if (isOfPins()) {
-                return pins(bulk.pins(), report);
+                pins(bulk.pins(), report);
+                return;
             }
             report.line("in  " + bucket.name());
             Optional<String> obstacle = isDeleting ? tier.packObstacle() : Optional.empty();
@@ -128,75 +129,57 @@ public final class CollectCommand extends OutputCommand {
                 progress.passing("reads " + (target.isEmpty() ? "all targets" : target));
                 plan = collector.plan(rules());
             }
-            boolean isHealthy = !isDeleting || delete(tier, collector, plan, report);
-            for (CollectionPlan.Target each : plan.targets()) {
-                if (each.failure().isPresent()) {
-                    report.problem(each.namespace() + " is not collected: "
-                            + each.failure().get());
-                    isHealthy = false;
-                }
+            if (isDeleting) {
+                delete(tier, collector, plan, report);
             }
-            return add(plan, true, report) && isHealthy;
+            for (CollectionPlan.Target each : plan.targets()) {
+                each.failure()
+                        .ifPresent(cause -> report.problem(
+                                each.namespace() + " is not collected: " + cause));
+            }
+            add(plan, true, report);
         }
     }
 
-    private boolean inDirectory(BucketConfig.Directory shared, Report report) throws Exception {
+    private void collect(BucketConfig.Directory shared, Report report) throws Exception {
         PinStore pins = TierFactory.shared(shared).pins();
         try (DirectoryPlace directory = Place.of(shared)) {
             if (isOfPins()) {
-                return pins(pins, report);
+                pins(pins, report);
+                return;
             }
             Place.requireEntries(directory);
             CollectionPlan plan =
                     CollectionPlan.of(directory.files(), pins, rules(), System.currentTimeMillis());
             report.line("in  " + shared.name());
-            boolean isHealthy = !isDeleting || delete(directory, pins, plan, report);
-            return add(plan, false, report) && isHealthy;
-        }
-    }
-
-    /** Removes what leaves; returns false if something could not be removed. */
-    private boolean delete(
-            DirectoryPlace directory, PinStore pins, CollectionPlan plan, Report report)
-            throws IOException {
-        List<String> failures = new ArrayList<>();
-        try (ProgressLine progress = new ProgressLine(err(), "collecting", 0)) {
-            for (CollectionPlan.Target each : plan.targets()) {
-                progress.passing(each.namespace());
-                each.collect(pins, entry -> directory.remove(entry, failures));
+            if (isDeleting) {
+                delete(directory, pins, plan, report);
             }
+            add(plan, false, report);
         }
-        long unfinished =
-                directory.files().removeUnfinished(Instant.now().minus(CollectionPlan.YOUNG));
-        report.count(
-                "removedUnfinished",
-                unfinished,
-                Units.plural(unfinished, "unfinished file") + " removed");
-        DirectoryPlace.addFailures(failures, report);
-        return failures.isEmpty();
     }
 
     private boolean isOfPins() {
         return isListingPins || unpinned != null;
     }
 
-    private boolean pins(PinStore pins, Report report) throws IOException {
+    private void pins(PinStore pins, Report report) throws IOException {
         if (unpinned != null) {
-            boolean isRemoved = pins.remove(unpinned);
             report.data("unpinned", unpinned);
-            if (isRemoved) {
+            if (pins.remove(unpinned)) {
                 report.line("pin " + unpinned + " removed");
             } else {
                 report.problem("there is no pin " + unpinned);
             }
-            return isRemoved;
+            return;
         }
-        ReportTable table = report.table("pins", "name", "entries", "written", "~targets");
-        pins.read(pin -> {
-            Instant written = Instant.ofEpochMilli(pin.writtenMillis());
-            table.row(pin.name(), pin.entries(), written, pin.ids().keySet());
-        });
-        return true;
+        List<PinStore.Pin> all = new ArrayList<>();
+        pins.read(all::add);
+        report.table("pins", all)
+                .column("name", PinStore.Pin::name)
+                .column("entries", PinStore.Pin::entries)
+                .column("written", pin -> Instant.ofEpochMilli(pin.writtenMillis()))
+                .column("~targets", pin -> pin.ids().keySet());
     }
 
     private CollectionPlan.Rules rules() {
@@ -209,8 +192,22 @@ public final class CollectCommand extends OutputCommand {
         return (int) unused.plusDays(1).minusNanos(1).toDays();
     }
 
-    /** Removes what leaves; returns false if something that was to leave is still there. */
-    private boolean delete(
+    private void delete(DirectoryPlace directory, PinStore pins, CollectionPlan plan, Report report)
+            throws IOException {
+        List<String> failures = new ArrayList<>();
+        try (ProgressLine progress = new ProgressLine(err(), "collecting", 0)) {
+            for (CollectionPlan.Target each : plan.targets()) {
+                progress.passing(each.namespace());
+                each.collect(pins, entry -> directory.remove(entry, failures));
+            }
+        }
+        long unfinished =
+                directory.files().removeUnfinished(Instant.now().minus(CollectionPlan.YOUNG));
+        report.count("removedUnfinished", unfinished, "unfinished file", "removed");
+        DirectoryPlace.addFailures(failures, report);
+    }
+
+    private void delete(
             BucketTier tier, BucketCollector collector, CollectionPlan plan, Report report) {
         BucketCollector.Outcome done;
         try (ProgressLine progress = new ProgressLine(err(), "collecting", 0)) {
@@ -219,8 +216,7 @@ public final class CollectCommand extends OutputCommand {
                     tier.honoursConditionalDelete(),
                     (target, bytes) -> progress.passing(target + " " + Units.bytes(bytes)));
         }
-        boolean isHealthy = done.lostPacks().isEmpty();
-        if (!isHealthy) {
+        if (!done.lostPacks().isEmpty()) {
             report.problem("packs missing or damaged: " + String.join(", ", done.lostPacks()));
         }
         long claims = collector.removeClaims(plan);
@@ -229,58 +225,43 @@ public final class CollectCommand extends OutputCommand {
             notes = collector.forgetNotes(plan);
         } catch (IOException e) {
             report.problem("old notes of use are not removed: " + e.getMessage());
-            isHealthy = false;
         }
-        report.count(
-                        "removedObjects",
-                        done.removed(),
-                        Units.plural(done.removed(), "object") + " removed")
+        report.count("removedObjects", done.removed(), "object", "removed")
                 .count(
                         "waitingObjects",
                         done.waiting(),
-                        Units.plural(done.waiting(), "object")
-                                + " replaced; their bytes go in one of the next two runs, a day"
-                                + " apart")
+                        "object",
+                        "replaced; their bytes go in one of the next two runs, a day apart")
                 .data("unremovedObjects", done.unremoved())
-                .count("removedClaims", claims, Units.plural(claims, "old claim") + " removed")
-                .count("removedNotes", notes, Units.plural(notes, "old note") + " of use removed");
+                .count("removedClaims", claims, "old claim", "removed")
+                .count("removedNotes", notes, "old note", "of use removed");
         if (done.unremoved() > 0) {
             report.problem(Units.plural(done.unremoved(), "object") + " could not be removed; this"
                     + " needs s3:DeleteObject, and an age above a day");
-            isHealthy = false;
         }
-        return isHealthy;
     }
 
     /**
-     * Adds the plan to the report; returns false if the budget is exceeded.
+     * Adds the plan to the report, with a problem if the budget is exceeded.
      *
      * @param isOfBucket false for a directory, which has no compile times and notes
      */
-    private boolean add(CollectionPlan plan, boolean isOfBucket, Report report) {
+    private void add(CollectionPlan plan, boolean isOfBucket, Report report) {
         report.data("deleted", isDeleting);
         String compile = isOfBucket ? "compile" : "-compile";
-        ReportTable table = report.table(
-                "targets",
-                "~target",
-                (isDeleting ? "left" : "leave") + ":leaving",
-                "bytes:leavingBytes",
-                compile + ":leavingCompileMillis",
-                "stay:staying",
-                "bytes:stayingBytes",
-                compile + ":stayingCompileMillis");
-        for (CollectionPlan.Target each : plan.targets()) {
-            Sum leaving = each.leaving();
-            Sum staying = each.staying();
-            table.row(
-                    each.namespace(),
-                    leaving.entries(),
-                    Report.bytes(leaving.bytes()),
-                    compileTime(leaving, isOfBucket),
-                    staying.entries(),
-                    Report.bytes(staying.bytes()),
-                    compileTime(staying, isOfBucket));
-        }
+        report.table("targets", plan.targets())
+                .column("~target", CollectionPlan.Target::namespace)
+                .column((isDeleting ? "left" : "leave") + ":leaving", each -> each.leaving()
+                        .entries())
+                .column("bytes:leavingBytes", each -> Report.bytes(each.leaving().bytes()))
+                .column(
+                        compile + ":leavingCompileMillis",
+                        each -> compileTime(each.leaving(), isOfBucket))
+                .column("stay:staying", each -> each.staying().entries())
+                .column("bytes:stayingBytes", each -> Report.bytes(each.staying().bytes()))
+                .column(
+                        compile + ":stayingCompileMillis",
+                        each -> compileTime(each.staying(), isOfBucket));
         Sum leaving = sum(plan, CollectionPlan.Target::leaving);
         Sum staying = sum(plan, CollectionPlan.Target::staying);
         report.data("leaving", leaving.entries())
@@ -302,8 +283,8 @@ public final class CollectCommand extends OutputCommand {
                 .count(
                         "ignoredNotes",
                         plan.ignoredNotes(),
-                        Units.plural(plan.ignoredNotes(), "note") + " of use not readable, which"
-                                + " do not count");
+                        "note",
+                        "of use not readable, which do not count");
         long excess = plan.excessBytes();
         report.data("excessBytes", excess);
         if (excess > 0) {
@@ -312,7 +293,6 @@ public final class CollectCommand extends OutputCommand {
         } else if (!isDeleting) {
             report.line("nothing was removed; --delete does it");
         }
-        return excess == 0;
     }
 
     private static Optional<Duration> compileTime(Sum sum, boolean isKnown) {
@@ -320,7 +300,10 @@ public final class CollectCommand extends OutputCommand {
     }
 
     private static void add(String name, Sum sum, String text, Report report) {
-        report.count(name, sum.entries(), Units.entries(sum.entries(), sum.bytes()) + " " + text);
+        report.data(name, sum.entries());
+        if (sum.entries() > 0) {
+            report.line(Units.entries(sum.entries(), sum.bytes()) + " " + text);
+        }
     }
 
     private void addKnown(CollectionPlan plan, Report report) {

@@ -31,7 +31,6 @@ import java.util.Set;
 
 /** {@code granary compact}: moves unpacked entries of a bucket into packs. */
 @Command(
-        name = "compact",
         description = "Move unpacked entries of a bucket into packs, merge small packs,"
                 + " and remove objects that no reader can be using any more. May run beside"
                 + " everything else, and be stopped at any time.")
@@ -45,16 +44,7 @@ public final class CompactCommand extends OutputCommand {
     private static final int MAX_ATTEMPTS = 5;
 
     private static final String WAITING =
-            "object not used any more: removed by a compact after the grace period";
-    private static final String LOST_PACK =
-            "pack missing or damaged; one in each run would be dropped";
-    private static final String OTHER_VERSION =
-            "entry left unpacked: written by another version of Granary";
-    private static final String UNREMOVED =
-            "object could not be removed; this needs s3:DeleteObject, and an age above --grace if"
-                    + " the server ignores the condition of a deletion";
-    private static final String DAMAGED =
-            "entry left unpacked: damaged; remove the objects, or publish the kernels again:";
+            "not used any more: removed by a compact after the grace period";
 
     @Mixin
     private LayerOptions place = new LayerOptions();
@@ -94,7 +84,7 @@ public final class CompactCommand extends OutputCommand {
     private long leftOut;
 
     @Override
-    public Integer call() throws Exception {
+    protected boolean run(Report report) throws Exception {
         BucketConfig bucket = place.layer();
         for (String id : without) {
             if (id.length() < MIN_DIGITS) {
@@ -103,7 +93,7 @@ public final class CompactCommand extends OutputCommand {
             }
         }
         boolean isSuccess = true;
-        Report report = report().data("bucket", bucket.name()).data("dryRun", isDry);
+        report.data("bucket", bucket.name()).data("dryRun", isDry);
         List<String> namespaces = targets.namespaces(DeviceSelection.ANY);
         try (BucketTier tier = place.open(bucket);
                 BulkBucket bulk = tier.packed()) {
@@ -112,7 +102,7 @@ public final class CompactCommand extends OutputCommand {
                 try {
                     isSuccess &= isDry
                             ? plan(bucket, bulk, target, part)
-                            : compact(bucket, tier, bulk, target, part);
+                            : compact(tier, bulk, target, part);
                 } catch (CompactionException | CommandFailedException e) {
                     part.data("failed", String.valueOf(e.getMessage()))
                             .problem(bucket.name() + " is not compacted: " + e.getMessage());
@@ -125,8 +115,8 @@ public final class CompactCommand extends OutputCommand {
             report.problem(
                     bucket.name() + " has no entry with such an id: " + String.join(", ", without));
         }
-        report.data("healthy", isSuccess).print();
-        return isSuccess ? 0 : 1;
+        report.data("healthy", isSuccess);
+        return isSuccess;
     }
 
     /** Plans a compaction without doing it. */
@@ -138,16 +128,23 @@ public final class CompactCommand extends OutputCommand {
         if (plan.isEmpty() && removal.removed() == 0) {
             report.line("nothing to do");
         }
-        String packed = Units.entries(plan.folded(), plan.foldedBytes());
-        String packs = Units.count(plan.packs());
-        report.count("packed", plan.folded(), packed + " would be moved into packs")
+        if (plan.folded() > 0) {
+            report.line(Units.entries(plan.folded(), plan.foldedBytes())
+                    + " would be moved into packs");
+        }
+        String merged = "of " + Units.count(plan.packs()) + " would be merged or rewritten";
+        report.data("packed", plan.folded())
                 .data("packedBytes", plan.foldedBytes())
-                .data("packs", plan.packs());
-        add("merged", plan.merged(), "pack of " + packs + " would be merged or rewritten", report);
-        add("lost", plan.lost(), LOST_PACK, report);
-        add("removed", removal.removed(), "object would be removed", report);
-        add("waiting", plan.packed() + removal.waiting(), WAITING, report);
-        add("tooLarge", plan.tooLarge(), "entry too large for a pack would stay unpacked", report);
+                .data("packs", plan.packs())
+                .count("merged", plan.merged(), "pack", merged)
+                .count(
+                        "lost",
+                        plan.lost(),
+                        "pack",
+                        "missing or damaged; one in each run would be dropped")
+                .count("removed", removal.removed(), "object", "would be removed")
+                .count("waiting", plan.packed() + removal.waiting(), "object", WAITING)
+                .count("tooLarge", plan.tooLarge(), "entry", "too large for a pack would stay unpacked");
         addMore(plan.isTruncated(), report);
         return true;
     }
@@ -157,8 +154,7 @@ public final class CompactCommand extends OutputCommand {
      * operator has to act. An entry that is too large for a pack, or of another version, needs no
      * action. Entries may vanish meanwhile; if all listed ones did, the listing was wrong.
      */
-    private boolean compact(
-            BucketConfig bucket, BucketTier tier, BulkBucket bulk, String target, Report report)
+    private boolean compact(BucketTier tier, BulkBucket bulk, String target, Report report)
             throws CompactionException, CommandFailedException {
         Optional<CompactionReport> compacted = Optional.empty();
         PackRemover.Removal removal;
@@ -183,8 +179,9 @@ public final class CompactCommand extends OutputCommand {
             }
             removal = bulk.remover(target).run(grace);
         }
-        report.line("in  " + bucket.name()).line("for " + target);
-        add("adopted", adopted, "pack adopted", report);
+        report.line("in  " + tier.config().name())
+                .line("for " + target)
+                .count("adopted", adopted, "pack", "adopted");
         CompactionReport done = compacted.get();
         add(tier.config().location().bucket(), done, removal, report);
         leftOut += done.leftOut();
@@ -203,42 +200,48 @@ public final class CompactCommand extends OutputCommand {
                 .data("removed", removed)
                 .line(Units.plural(done.packed(), "entry") + " in "
                         + Units.plural(done.written(), "new pack") + ", "
-                        + Units.plural(removed, "object") + " removed");
-        add("leftOut", done.leftOut(), "entry left out of packs", report);
-        add("waiting", done.waiting() + removal.waiting(), WAITING, report);
-        report.data("left", done.left());
-        add("tooLarge", done.tooLarge(), "entry left unpacked: too large for a pack", report);
-        add("otherVersion", done.otherVersion(), OTHER_VERSION, report);
-        add("unread", done.unread(), "entry left: cannot be read now; compact again", report);
-        add("gone", done.gone(), "entry listed, but removed meanwhile", report);
+                        + Units.plural(removed, "object") + " removed")
+                .count("leftOut", done.leftOut(), "entry", "left out of packs")
+                .count("waiting", done.waiting() + removal.waiting(), "object", WAITING)
+                .data("left", done.left())
+                .count("tooLarge", done.tooLarge(), "entry", "left unpacked: too large for a pack")
+                .count(
+                        "otherVersion",
+                        done.otherVersion(),
+                        "entry",
+                        "left unpacked: written by another version of Granary")
+                .count("unread", done.unread(), "entry", "left: cannot be read now; compact again")
+                .count("gone", done.gone(), "entry", "listed, but removed meanwhile");
         addMore(done.isTruncated(), report);
-        add("lost", done.lost(), "entry lost: missing or damaged in their pack", report);
-        report.data("lostPacks", done.lostPacks());
+        report.count("lost", done.lost(), "entry", "lost: missing or damaged in their pack")
+                .data("lostPacks", done.lostPacks());
         if (!done.lostPacks().isEmpty()) {
             done.lostPacks().forEach(pack -> report.line("  pack " + pack));
             report.line("publish the kernels again, by populate; compact again: one pack with"
                     + " losses is dropped in each run");
         }
-        add("unremoved", done.unremoved() + removal.unremoved(), UNREMOVED, report);
         // compaction removes no damaged object, since no pack has a copy
-        add("damaged", done.damagedKeys().size(), DAMAGED, report);
         List<String> damaged = done.damagedKeys().stream()
                 .map(key -> "s3://" + bucket + "/" + key)
                 .toList();
-        report.data("damagedObjects", damaged);
+        report.count(
+                        "unremoved",
+                        done.unremoved() + removal.unremoved(),
+                        "object",
+                        "could not be removed; this needs s3:DeleteObject, and an age above"
+                                + " --grace if the server ignores the condition of a deletion")
+                .count(
+                        "damaged",
+                        damaged.size(),
+                        "entry",
+                        "left unpacked: damaged; remove the objects, or publish the kernels again:")
+                .data("damagedObjects", damaged);
         damaged.stream().limit(MAX_LISTED).forEach(address -> report.line("  " + address));
         if (damaged.size() > MAX_LISTED) {
             report.line("  and " + Units.count(damaged.size() - (long) MAX_LISTED)
                     + " more; --json lists all");
         }
         report.line("");
-    }
-
-    /** Adds a count, with a line such as {@code 3 entries left out of packs} if it is not 0. */
-    private static void add(String name, long count, String text, Report report) {
-        int noun = text.indexOf(' ');
-        report.count(
-                name, count, Units.plural(count, text.substring(0, noun)) + text.substring(noun));
     }
 
     private static void addMore(boolean isTruncated, Report report) {

@@ -16,16 +16,13 @@ import java.util.stream.Stream;
 
 /** {@code granary devices}: lists the devices of this machine with their targets. */
 @Command(
-        name = "devices",
         description = "List the devices of OpenCL and Level Zero, with their numbers and the"
                 + " targets of their entries.")
 public final class DevicesCommand extends OutputCommand {
     @Override
-    public Integer call() {
-        Report report = report();
+    protected boolean run(Report report) {
         add(report);
-        report.print();
-        return 0;
+        return true;
     }
 
     /** Adds the devices of this machine to a report. */

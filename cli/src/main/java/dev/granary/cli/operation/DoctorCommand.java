@@ -38,7 +38,6 @@ import java.util.function.BooleanSupplier;
 
 /** {@code granary doctor}: checks all that Granary needs, with cause and cure of problems. */
 @Command(
-        name = "doctor",
         description = "Show the devices; check them, the local directory and the buckets.")
 public final class DoctorCommand extends OutputCommand {
     private static final long LOW_SPACE_BYTES = 256L << 20;
@@ -69,14 +68,13 @@ public final class DoctorCommand extends OutputCommand {
     private @Nullable BucketPolicy policy;
 
     @Override
-    public Integer call() throws Exception {
+    protected boolean run(Report report) throws Exception {
         GranaryConfigBuilder settings = stores.builder();
         GranaryConfig config = (place == null ? settings : settings.bucket(place)).build();
         if (policy != null) {
             out().println(policy.json(PlaceOptions.firstBucket(config).location()));
-            return 0;
+            return true;
         }
-        Report report = report();
         DevicesCommand.add(report);
         boolean isHealthy = add(
                 report,
@@ -95,8 +93,8 @@ public final class DoctorCommand extends OutputCommand {
         for (BucketConfig layer : config.buckets()) {
             isHealthy &= addLayer(config, layer, report);
         }
-        report.data("healthy", isHealthy).print();
-        return isHealthy ? 0 : 1;
+        report.data("healthy", isHealthy);
+        return isHealthy;
     }
 
     /** Adds a check to the report. Returns false for a problem. */

@@ -8,6 +8,8 @@ import dev.granary.coordinator.statistics.Counter;
 import dev.granary.s3.UseNotes;
 import dev.granary.s3.UseNotes.UseNote;
 
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
@@ -54,11 +56,10 @@ final class FleetUse {
         private final Set<String> machines = new HashSet<>();
         private final Map<String, long[]> ids = new HashMap<>();
         private final Map<String, Long> counters = new HashMap<>();
-        private LocalDate last = LocalDate.MIN;
+        private @Nullable LocalDate last;
 
         private void add(UseNote note) {
             machines.add(note.machine());
-            last = note.day().isAfter(last) ? note.day() : last;
             note.counters().forEach((name, count) -> counters.merge(name, count, Units::sum));
         }
 
@@ -72,10 +73,6 @@ final class FleetUse {
 
         long ids() {
             return ids.values().stream().mapToLong(each -> each.length).sum();
-        }
-
-        LocalDate last() {
-            return last;
         }
 
         long count(Counter counter) {
@@ -114,7 +111,9 @@ final class FleetUse {
             all.add(target, hashes);
             Sum ofTarget = targets.computeIfAbsent(target, _ -> new Sum());
             ofTarget.machines.add(note.machine());
-            ofTarget.last = note.day().isAfter(ofTarget.last) ? note.day() : ofTarget.last;
+            ofTarget.last = ofTarget.last == null || note.day().isAfter(ofTarget.last)
+                    ? note.day()
+                    : ofTarget.last;
         });
     }
 
@@ -124,7 +123,7 @@ final class FleetUse {
                 .field("nodes", all.nodes())
                 .field("ids used", all.ids())
                 .field("saved:savedMillis", time(all.savedMillis()))
-                .count("ignored", ignored, ignored + " objects below use/ are no notes.")
+                .count("ignored", ignored, "object", "below use/ ignored: no note")
                 .line("");
         if (days.isEmpty()) {
             report.line("No machine has noted a use in this time.");
@@ -135,57 +134,36 @@ final class FleetUse {
     }
 
     /** Adds a table of the days. */
-    ReportTable addDays(Report report) {
-        ReportTable byDay = report.table(
-                "byDay",
-                "day",
-                "nodes",
-                "ids used",
-                "hits",
-                "hit rate",
-                "compiled",
-                "time saved:savedMillis");
-        days.forEach((day, sum) -> byDay.row(
-                day,
-                sum.nodes(),
-                sum.ids(),
-                sum.hits(),
-                sum.hitRate().map(FleetUse::percent),
-                sum.count(Counter.COMPILED),
-                time(sum.savedMillis())));
-        return byDay;
+    ReportTable<?> addDays(Report report) {
+        return report.table("byDay", days.entrySet())
+                .column("day", Map.Entry::getKey)
+                .column("nodes", day -> day.getValue().nodes())
+                .column("ids used", day -> day.getValue().ids())
+                .column("hits", day -> day.getValue().hits())
+                .column("hit rate", day -> day.getValue().hitRate().map(FleetUse::percent))
+                .column("compiled", day -> day.getValue().count(Counter.COMPILED))
+                .column("time saved:savedMillis", day -> time(day.getValue().savedMillis()));
     }
 
     /** Adds a table of the targets of a bucket, with their use as far as it is noted. */
-    ReportTable addTargets(Map<String, Usage> usage, Report report) {
-        ReportTable byTarget = report.table(
-                "targets",
-                "=target",
-                "entries",
-                "size:bytes",
-                "compile time:compileMillis",
-                "nodes",
-                "last use");
-        usage.forEach((target, count) -> {
-            Optional<Sum> use = Optional.ofNullable(targets.get(target));
-            byTarget.row(
-                    target,
-                    count.entries(),
-                    Report.bytes(count.bytes()),
-                    time(count.compileMillis()),
-                    use.map(Sum::nodes).orElse(0),
-                    use.map(Sum::last));
-        });
-        return byTarget;
+    ReportTable<?> addTargets(Map<String, Usage> usage, Report report) {
+        Sum none = new Sum();
+        return report.table("targets", usage.entrySet())
+                .column("=target", Map.Entry::getKey)
+                .column("entries", each -> each.getValue().entries())
+                .column("size:bytes", each -> Report.bytes(each.getValue().bytes()))
+                .column("compile time:compileMillis", each -> time(each.getValue().compileMillis()))
+                .column("nodes", each -> targets.getOrDefault(each.getKey(), none).nodes())
+                .column("last use", each -> targets.getOrDefault(each.getKey(), none).last);
     }
 
     /** Adds a table of the misses of all days by their cause. */
-    ReportTable addMisses(Report report) {
-        ReportTable misses = report.table("misses", "misses:cause", "count");
-        CAUSES.stream()
-                .filter(cause -> all.count(cause) > 0)
-                .forEach(cause -> misses.row(cause.label(), all.count(cause)));
-        return misses;
+    ReportTable<?> addMisses(Report report) {
+        List<Counter> causes =
+                CAUSES.stream().filter(cause -> all.count(cause) > 0).toList();
+        return report.table("misses", causes)
+                .column("misses:cause", Counter::label)
+                .column("count", all::count);
     }
 
     static Report.Shown time(long millis) {

@@ -4,7 +4,6 @@ import dev.granary.cache.format.EntrySigner;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.output.Report;
-import dev.granary.cli.output.ReportTable;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
@@ -21,10 +20,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Base64;
+import java.util.Map;
 
 /** {@code granary keys}: the keys that sign entries. */
 @Command(
-        name = "keys",
         description = "List the public keys whose signatures of entries may count here, and the key"
                 + " that signs. They count where trust=require or trust=warn is set.")
 public final class KeysCommand extends OutputCommand {
@@ -54,13 +53,11 @@ public final class KeysCommand extends OutputCommand {
     private @Nullable String revoked;
 
     @Override
-    public Integer call() throws Exception {
+    protected boolean run(Report report) throws Exception {
         GranaryConfigBuilder builder = GranaryConfig.builder();
-        Report report = report();
         if (created != null) {
             create(created, report);
-            report.print();
-            return 0;
+            return true;
         }
         if (trusted != null) {
             add(builder, KeyTexts.lines(trusted, "--trust"));
@@ -69,15 +66,14 @@ public final class KeysCommand extends OutputCommand {
             add(builder, KeyTexts.revocation(revoked));
         }
         GranaryConfig config = builder.offline().build();
-        ReportTable table = report.table("keys", "name", "state", "<public key:key");
-        config.trustedKeys()
-                .forEach((name, key) -> table.row(
-                        name,
-                        key.isPresent() ? "trusted" : "revoked",
-                        key.map(each -> Base64.getEncoder().encodeToString(each.getEncoded()))
-                                .orElse("")));
-        report.field("signs as:signer", config.signer().map(EntrySigner::name)).print();
-        return 0;
+        report.table("keys", config.trustedKeys().entrySet())
+                .column("name", Map.Entry::getKey)
+                .column("state", each -> each.getValue().isPresent() ? "trusted" : "revoked")
+                .column("<public key:key", each -> each.getValue()
+                        .map(key -> Base64.getEncoder().encodeToString(key.getEncoded()))
+                        .orElse(""));
+        report.field("signs as:signer", config.signer().map(EntrySigner::name));
+        return true;
     }
 
     private void create(String name, Report report) throws ConfigException, CommandFailedException {

@@ -1,12 +1,12 @@
 package dev.granary.cli.operation;
 
 import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.Sha256;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.Converters;
 import dev.granary.cli.option.LocalOptions;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.output.Report;
-import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.Place;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -26,11 +26,9 @@ import java.time.InstantSource;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 
 /** {@code granary quarantine}: what ended a process of this machine. */
 @Command(
-        name = "quarantine",
         description = "List the entries whose restore ended a process of this machine, and the"
                 + " plans whose trial did. They are not tried for a day.")
 public final class QuarantineCommand extends OutputCommand {
@@ -49,7 +47,7 @@ public final class QuarantineCommand extends OutputCommand {
     private List<String> ids = List.of();
 
     @Override
-    public Integer call() throws Exception {
+    protected boolean run(Report report) throws Exception {
         GranaryConfig config = local.builder().build();
         try (LocalTier tier = TierFactory.localWithoutEviction(config);
                 ProcessSession session = ProcessSession.begin(tier.directory());
@@ -61,11 +59,10 @@ public final class QuarantineCommand extends OutputCommand {
             for (Quarantined each : isClearing ? selected : List.<Quarantined>of()) {
                 cleared += quarantine.remove(each) ? 1 : 0;
             }
-            Report report = report().field("place", config.directory().toString());
+            report.field("place", config.directory().toString());
             add(tier, isClearing ? quarantine.all() : selected, cleared, report);
-            report.print();
         }
-        return 0;
+        return true;
     }
 
     private List<Quarantined> selected(List<Quarantined> all) throws CommandFailedException {
@@ -86,17 +83,15 @@ public final class QuarantineCommand extends OutputCommand {
 
     private void add(LocalTier tier, List<Quarantined> all, int cleared, Report report)
             throws IOException {
-        Map<String, String> targets = new HashMap<>();
+        Map<Sha256, String> targets = new HashMap<>();
         for (EntryCatalog.Listed listed : Place.entries(tier)) {
-            targets.put(listed.hash().hex(), listed.namespace());
+            targets.put(listed.hash(), listed.namespace());
         }
-        ReportTable table = report.table(
-                "quarantine", "id", "<content", "<until", "<target of the entry:target");
-        all.forEach(each -> table.row(
-                each.id(),
-                each.content(),
-                each.end(),
-                Optional.ofNullable(targets.get(each.id().hex()))));
+        report.table("quarantine", all)
+                .column("id", Quarantined::id)
+                .column("<content", Quarantined::content)
+                .column("<until", Quarantined::end)
+                .column("<target of the entry:target", each -> targets.get(each.id()));
         report.data("cleared", cleared)
                 .line((isClearing ? Units.count(cleared) + " allowed again, " : "")
                         + Units.count(all.size()) + " in quarantine"

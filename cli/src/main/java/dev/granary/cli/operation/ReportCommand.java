@@ -33,7 +33,6 @@ import java.util.function.ToDoubleFunction;
 
 /** {@code granary report}: the use of a bucket by a fleet, as one file with charts and tables. */
 @Command(
-        name = "report",
         description = "Write the use of a bucket by its machines into one HTML file, which needs"
                 + " no network.")
 public final class ReportCommand extends OutputCommand {
@@ -70,7 +69,7 @@ public final class ReportCommand extends OutputCommand {
     private record Scale(String unit, String symbol, double size) {}
 
     @Override
-    public Integer call() throws Exception {
+    protected boolean run(Report report) throws Exception {
         StatsCommand.requireDays(days);
         FleetUse use;
         try (BucketTier bucket = PlaceOptions.openBucket(place, local, buckets)) {
@@ -79,11 +78,10 @@ public final class ReportCommand extends OutputCommand {
             String name = bucket.config().location().toString();
             write(file, page(name, usage, use).html().getBytes(UTF_8), "the report");
         }
-        report().field("file", file.toString())
+        report.field("file", file.toString())
                 .field("days", days)
-                .field("nodes", use.all.nodes())
-                .print();
-        return 0;
+                .field("nodes", use.all.nodes());
+        return true;
     }
 
     private HtmlPage page(String bucket, Map<String, Usage> usage, FleetUse use) {

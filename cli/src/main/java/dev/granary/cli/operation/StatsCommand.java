@@ -7,7 +7,6 @@ import dev.granary.cli.option.PlaceOptions;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.PrometheusText;
 import dev.granary.cli.output.Report;
-import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.Place;
 import dev.granary.coordinator.config.ConfigException;
@@ -37,7 +36,6 @@ import java.util.function.ToLongFunction;
  * of this machine.
  */
 @Command(
-        name = "stats",
         description = "Show what a place contains and, for a directory, what the cache has saved.")
 public final class StatsCommand extends OutputCommand {
     /** Maximum number of listed targets; a foreign bucket may have any number. */
@@ -101,13 +99,21 @@ public final class StatsCommand extends OutputCommand {
     }
 
     @Override
-    public Integer call() throws Exception {
+    protected boolean run(Report report) throws Exception {
         if ((isPrometheus && isJson()) || (format == Format.GITHUB && (isPrometheus || isJson()))) {
             throw new ConfigException(
                     "--format, --prometheus and --json exclude each other; give one");
         }
         requireDays(days);
-        return isFleet ? showFleet() : showPlace();
+        if (format == Format.GITHUB) {
+            report.markdown();
+        }
+        if (isFleet) {
+            showFleet(report);
+        } else {
+            showPlace(report);
+        }
+        return true;
     }
 
     static void requireDays(int days) throws ConfigException {
@@ -116,24 +122,17 @@ public final class StatsCommand extends OutputCommand {
         }
     }
 
-    private int showFleet() throws Exception {
+    private void showFleet(Report report) throws Exception {
         if (isPrometheus || isReset) {
             throw new ConfigException("--prometheus and --reset have no effect on --fleet");
         }
         try (BucketTier bucket = place.openBucket()) {
             FleetUse use = FleetUse.read(bucket.useNotes(), days);
-            Report report = formatted().field("place", bucket.config().location());
-            use.add(days, report);
-            report.print();
+            use.add(days, report.field("place", bucket.config().location()));
         }
-        return 0;
     }
 
-    private Report formatted() {
-        return format == Format.GITHUB ? report().markdown() : report();
-    }
-
-    private int showPlace() throws Exception {
+    private void showPlace(Report report) throws Exception {
         try (Place inventory = place.open()) {
             Optional<GranaryConfig> local = place.config();
             if (isReset && local.isEmpty()) {
@@ -144,15 +143,13 @@ public final class StatsCommand extends OutputCommand {
             Map<String, Long> totals = local.isPresent() ? totals(local.get()) : Map.of();
             if (isPrometheus) {
                 printMetrics(inventory.name(), local, usage, totals);
-                return 0;
+                return;
             }
-            Report report = formatted().field("place", inventory.name());
+            report.field("place", inventory.name());
             local.ifPresent(config ->
                     report.field("capacity:capacityBytes", Report.bytes(config.capacityBytes())));
             add(usage, inventory.catalog(), report);
             local.ifPresent(config -> add(config, totals, usage.isEmpty(), report));
-            report.print();
-            return 0;
         }
     }
 
@@ -237,9 +234,10 @@ public final class StatsCommand extends OutputCommand {
             addUse(usage, bucket, report);
             return;
         }
-        ReportTable targets = report.table("targets", "target", "entries", "size:bytes");
-        usage.forEach((target, count) ->
-                targets.row(target, count.entries(), Report.bytes(count.bytes())));
+        report.table("targets", usage.entrySet())
+                .column("target", Map.Entry::getKey)
+                .column("entries", each -> each.getValue().entries())
+                .column("size:bytes", each -> Report.bytes(each.getValue().bytes()));
     }
 
     /** Adds the targets of a bucket, with their use by the fleet as far as it is noted. */
@@ -266,8 +264,9 @@ public final class StatsCommand extends OutputCommand {
                     .line("a process adds its counters when it ends, but not when it is killed.");
         } else {
             report.line("All processes that used " + config.directory() + ":");
-            ReportTable counters = report.table("", "counter", "count");
-            totals.forEach(counters::row);
+            report.table("", totals.entrySet())
+                    .column("counter", Map.Entry::getKey)
+                    .column("count", Map.Entry::getValue);
             report.line("");
         }
         report.data("counters", totals);
@@ -283,25 +282,55 @@ public final class StatsCommand extends OutputCommand {
         if (totals.isEmpty()) {
             return;
         }
-        ReportTable tiers = report.table(
-                "tiers", "tier", "lookups", "hits", "hit rate", "mean time:meanMillis");
         ToLongFunction<Counter> count = counter -> totals.getOrDefault(counter.label(), 0L);
         long memoryHits = count.applyAsLong(Counter.PROGRAM_HITS);
-        long inMemory = memoryHits + count.applyAsLong(Counter.PROGRAM_MISSES);
-        tiers.row("memory", inMemory, memoryHits, rate(memoryHits, inMemory), Optional.empty());
-        Map<String, List<Counter>> stores = new LinkedHashMap<>();
-        stores.put("local", List.of(Counter.LOCAL_LOOKUPS, Counter.LOCAL_HITS, Counter.LOCAL_TIME));
-        stores.put(
-                "buckets", List.of(Counter.LAYER_LOOKUPS, Counter.LAYER_HITS, Counter.LAYER_TIME));
-        stores.forEach((tier, counters) -> {
-            long all = count.applyAsLong(counters.get(0));
-            long hits = count.applyAsLong(counters.get(1));
-            double millis = count.applyAsLong(counters.get(2)) / MICROS_PER_MILLI;
-            tiers.row(tier, all, hits, rate(hits, all), mean(millis, all));
-        });
-        long compiled = count.applyAsLong(Counter.COMPILED);
-        double millis = count.applyAsLong(Counter.COMPILE_TIME);
-        tiers.row("compiler", compiled, Optional.empty(), Optional.empty(), mean(millis, compiled));
+        List<Tier> tiers = List.of(
+                new Tier(
+                        "memory",
+                        memoryHits + count.applyAsLong(Counter.PROGRAM_MISSES),
+                        Optional.of(memoryHits),
+                        Optional.empty()),
+                new Tier(
+                        "local",
+                        count.applyAsLong(Counter.LOCAL_LOOKUPS),
+                        Optional.of(count.applyAsLong(Counter.LOCAL_HITS)),
+                        Optional.of(count.applyAsLong(Counter.LOCAL_TIME) / MICROS_PER_MILLI)),
+                new Tier(
+                        "buckets",
+                        count.applyAsLong(Counter.LAYER_LOOKUPS),
+                        Optional.of(count.applyAsLong(Counter.LAYER_HITS)),
+                        Optional.of(count.applyAsLong(Counter.LAYER_TIME) / MICROS_PER_MILLI)),
+                new Tier(
+                        "compiler",
+                        count.applyAsLong(Counter.COMPILED),
+                        Optional.empty(),
+                        Optional.of((double) count.applyAsLong(Counter.COMPILE_TIME))));
+        report.table("tiers", tiers)
+                .column("tier", Tier::name)
+                .column("lookups", Tier::lookups)
+                .column("hits", Tier::hits)
+                .column("hit rate", Tier::rate)
+                .column("mean time:meanMillis", Tier::mean);
+    }
+
+    /** The lookups of a tier, with their hits, and the time of all in milliseconds. */
+    private record Tier(
+            String name, long lookups, Optional<Long> hits, Optional<Double> millis) {
+        /** Returns the share of hits; counters of older versions may have more than lookups. */
+        Optional<Report.Shown> rate() {
+            return hits.filter(count -> lookups > 0 && count <= lookups)
+                    .map(count -> FleetUse.percent((double) count / lookups));
+        }
+
+        Optional<Report.Shown> mean() {
+            return millis.filter(_ -> lookups > 0)
+                    .map(all -> all / lookups)
+                    .map(mean -> new Report.Shown(
+                            mean,
+                            mean < 1
+                                    ? String.format(Locale.ROOT, "%.3f ms", mean)
+                                    : Units.millis(mean)));
+        }
     }
 
     /** Adds the claims between machines, if a process had a layer for them. */
@@ -321,25 +350,5 @@ public final class StatsCommand extends OutputCommand {
                                     + Units.count(claims.get("expired")) + " expired; "
                                     + Units.plural(claims.get("takeovers"), "takeover"));
         }
-    }
-
-    /** Returns the share of hits; counters of older versions may have more hits than lookups. */
-    private static Optional<Report.Shown> rate(long hits, long lookups) {
-        double rate = (double) hits / lookups;
-        return lookups == 0 || hits > lookups
-                ? Optional.empty()
-                : Optional.of(
-                        new Report.Shown(rate, String.format(Locale.ROOT, "%.1f %%", rate * 100)));
-    }
-
-    private static Optional<Report.Shown> mean(double millis, long count) {
-        double mean = millis / count;
-        return count == 0
-                ? Optional.empty()
-                : Optional.of(new Report.Shown(
-                        mean,
-                        mean < 1
-                                ? String.format(Locale.ROOT, "%.3f ms", mean)
-                                : Units.millis(mean)));
     }
 }

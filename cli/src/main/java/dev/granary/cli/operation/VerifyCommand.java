@@ -24,7 +24,6 @@ import java.util.List;
 
 /** {@code granary verify}: reads and checks the entries of a place. */
 @Command(
-        name = "verify",
         description =
                 "Read and verify the entries of a directory or a bucket; report damage and foreign"
                         + " files.")
@@ -46,13 +45,10 @@ public final class VerifyCommand extends OutputCommand {
     private Recompilation recompilation = new Recompilation();
 
     @Override
-    public Integer call() throws Exception {
+    protected boolean run(Report report) throws Exception {
         if (recompilation.isRequested()) {
             try (Place stored = place.open()) {
-                Report report = report();
-                boolean isSound = recompilation.check(stored, report, err());
-                report.print();
-                return isSound ? 0 : 1;
+                return recompilation.check(stored, report, err());
             }
         }
         try (Place from = isRepairing
@@ -60,7 +56,6 @@ public final class VerifyCommand extends OutputCommand {
                         + " kernels again by granary populate")
                 : place.open()) {
             EntryCopier read = read(from);
-            Report report = report();
             add(from.name(), read, report);
             switch (from) {
                 case BucketPlace _ ->
@@ -75,8 +70,7 @@ public final class VerifyCommand extends OutputCommand {
                     }
                 }
             }
-            report.print();
-            return read.failed() == 0 ? 0 : 1;
+            return read.failed() == 0;
         }
     }
 
@@ -100,11 +94,8 @@ public final class VerifyCommand extends OutputCommand {
         report.field("place", name).data("healthy", read.failed() == 0);
         Place.add("sound", read.present(), read.presentBytes(), report)
                 .field("failed", read.failed())
-                .count(
-                        "removed",
-                        read.removed(),
-                        Units.plural(read.removed(), "entry") + " removed");
-        read.addOtherVersions(" of other versions, kept for those versions", report);
+                .count("removed", read.removed(), "entry", "removed");
+        read.addOtherVersions("of other versions, kept for those versions", report);
         read.addFailures(report);
     }
 

@@ -33,7 +33,6 @@ import java.util.stream.Collectors;
 
 /** {@code granary warm}: fills the local tier from the buckets before its entries are needed. */
 @Command(
-        name = "warm",
         description = "Fetch the entries for this machine's devices from the buckets into the local"
                 + " directory, before they are needed.")
 public final class WarmCommand extends OutputCommand {
@@ -52,7 +51,7 @@ public final class WarmCommand extends OutputCommand {
     private boolean isPacksOnly;
 
     @Override
-    public Integer call() throws Exception {
+    protected boolean run(Report report) throws Exception {
         GranaryConfig config = stores.config();
         if (config.buckets().isEmpty()) {
             throw new ConfigException(
@@ -65,7 +64,7 @@ public final class WarmCommand extends OutputCommand {
         boolean isSuccess = true;
         List<String> namespaces = targets.namespaces(device.selection());
         Set<String> empty = new LinkedHashSet<>(namespaces);
-        Report report = report().data("directory", config.directory());
+        report.data("directory", config.directory());
         if (config.capacityBytes() == 0) {
             throw new ConfigException(
                     "The capacity is 0, so there is no local tier to fill; set --capacity or"
@@ -99,8 +98,8 @@ public final class WarmCommand extends OutputCommand {
             }
         }
         isSuccess &= !isAnythingMissing(config, namespaces, empty, report);
-        report.data("healthy", isSuccess).print();
-        return isSuccess ? 0 : 1;
+        report.data("healthy", isSuccess);
+        return isSuccess;
     }
 
     /**
@@ -137,7 +136,6 @@ public final class WarmCommand extends OutputCommand {
 
     private static void add(Duration elapsed, Warming warmed, Report report) {
         EntryCopier entries = warmed.entries();
-        long unpacked = warmed.unpacked();
         Place.add("installed", entries.copied(), entries.copiedBytes(), report)
                 .field("present", warmed.present())
                 .field("skipped", entries.failed())
@@ -147,9 +145,9 @@ public final class WarmCommand extends OutputCommand {
         entries.addFailures(report);
         report.count(
                         "unpacked",
-                        unpacked,
-                        Units.plural(unpacked, "entry")
-                                + " needed a request each; granary compact moves them into packs")
+                        warmed.unpacked(),
+                        "entry",
+                        "needed a request each; granary compact moves them into packs")
                 .line("");
     }
 

@@ -23,14 +23,24 @@ public abstract class OutputCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
+    /**
+     * Runs the command, and adds its result to the report, which is printed afterwards.
+     *
+     * @return false if it has failed, for which the exit code is 1
+     */
+    protected abstract boolean run(Report report) throws Exception;
+
+    @Override
+    public final Integer call() throws Exception {
+        Report report = new Report(out(), err(), json);
+        boolean isSuccess = run(report);
+        report.print();
+        return isSuccess ? 0 : 1;
+    }
+
     /** Returns true if one JSON object is requested instead of text. */
     protected final boolean isJson() {
         return json;
-    }
-
-    /** Returns a new report, to which the command adds its result. */
-    protected final Report report() {
-        return new Report(out(), err(), json);
     }
 
     /** Returns the writer for results. */

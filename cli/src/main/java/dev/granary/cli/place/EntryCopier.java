@@ -7,7 +7,6 @@ import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.EntrySigner;
 import dev.granary.cli.output.Report;
-import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
 import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
@@ -240,15 +239,19 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
 
     /** Adds the number of entries of other versions to a report, with a line if there are some. */
     public Report addOtherVersions(String text, Report report) {
-        return report.count(
-                "otherVersion", otherVersions(), Units.plural(otherVersions(), "entry") + text);
+        return report.count("otherVersion", otherVersions(), "entry", text);
     }
 
     /** Adds the causes for which entries failed to a report, with shortened ids in the text. */
     public void addFailures(Report report) {
-        ReportTable table = report.table("failures", "failed:entries", "~cause").limit(MAX_LISTED);
-        failures.forEach((cause, entries) ->
-                table.row(entries, new Report.Shown(cause, ID.matcher(cause).replaceAll("$1"))));
+        report.table("failures", failures.entrySet())
+                .column("failed:entries", Map.Entry::getValue)
+                .column("~cause", each -> shortened(each.getKey()))
+                .limit(MAX_LISTED);
+    }
+
+    private static Report.Shown shortened(String cause) {
+        return new Report.Shown(cause, ID.matcher(cause).replaceAll("$1"));
     }
 
     /** Returns the number of entries that are copied, or need not or cannot be. */

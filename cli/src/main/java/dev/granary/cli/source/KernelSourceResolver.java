@@ -165,7 +165,7 @@ public final class KernelSourceResolver {
 
     /** Checks the environment of a recording: with another one programs have other ids. */
     private void checkEnvironment(KernelDescriptor descriptor) throws IOException {
-        List<RecordedId> ids = kernel.recorded().map(RecordedInputs::ids).orElse(List.of()).stream()
+        List<RecordedId> ids = kernel.recordedIds().stream()
                 .filter(id -> id.target().equals(descriptor.target()))
                 .toList();
         if (!ids.isEmpty()
