@@ -5,12 +5,9 @@ import dev.granary.cache.format.EntrySigner;
 import dev.granary.cli.option.BucketOptions;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.OutputCommand;
-import dev.granary.cli.option.SelectionOptions;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.EntryCopier;
-import dev.granary.cli.place.Place;
 import dev.granary.coordinator.config.ConfigException;
 
 import picocli.CommandLine.Command;

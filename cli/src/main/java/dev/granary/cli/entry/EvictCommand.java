@@ -3,13 +3,9 @@ package dev.granary.cli.entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cli.option.Converters;
 import dev.granary.cli.option.OutputCommand;
-import dev.granary.cli.option.PlaceOptions;
-import dev.granary.cli.option.SelectionOptions;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.DirectoryPlace;
-import dev.granary.cli.place.Place;
 import dev.granary.coordinator.config.ConfigException;
 
 import org.jspecify.annotations.Nullable;

@@ -16,7 +16,6 @@ import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.Place;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;

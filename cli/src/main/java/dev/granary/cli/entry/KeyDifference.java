@@ -7,7 +7,6 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.Place;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;

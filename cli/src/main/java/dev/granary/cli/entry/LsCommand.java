@@ -5,14 +5,10 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.LoadResult;
 import dev.granary.cli.option.OutputCommand;
-import dev.granary.cli.option.PlaceOptions;
-import dev.granary.cli.option.SelectionOptions;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.BucketPlace;
-import dev.granary.cli.place.Place;
 import dev.granary.coordinator.config.ConfigException;
 
 import picocli.CommandLine.Command;

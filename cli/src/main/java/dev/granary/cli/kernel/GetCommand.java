@@ -1,10 +1,10 @@
 package dev.granary.cli.kernel;
 
 import dev.granary.cli.manifest.KernelSpec;
+import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.Place;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
@@ -105,7 +105,7 @@ public final class GetCommand extends KernelsCommand {
             if (isBucketRequired
                     && failure.isEmpty()
                     && (!hasAnswered(layer) || suspicion.isPresent())) {
-                failure = Place.problem(buckets.get(i));
+                failure = StoreOptions.problem(buckets.get(i));
             }
             hasFailed |= failure.isPresent();
             failure.or(() -> suspicion)

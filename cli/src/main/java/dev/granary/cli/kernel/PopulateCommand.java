@@ -7,10 +7,10 @@ import dev.granary.cache.support.Ticker;
 import dev.granary.cli.compiler.TemporaryDirectory;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.Place;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.GranaryBuilder;
 import dev.granary.coordinator.config.BucketConfig;
@@ -146,12 +146,12 @@ public final class PopulateCommand extends KernelsCommand {
             List<KernelSpec> all,
             Report report)
             throws Exception {
-        BucketConfig bucket = Place.firstWritable(
+        BucketConfig bucket = StoreOptions.firstWritable(
                 config,
                 "give --bucket or set GRANARY_BUCKET. granary get fills only the local directory.");
         PopulateEngines selection = new PopulateEngines(device(), targets, own);
         selection.requireEnabled(config.enabled());
-        Optional<String> problem = Place.problem(bucket);
+        Optional<String> problem = StoreOptions.problem(bucket);
         if (problem.isPresent()) {
             throw new CommandFailedException(
                     bucket.name() + " cannot be used, nothing was compiled: " + problem.get());

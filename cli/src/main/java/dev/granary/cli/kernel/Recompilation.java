@@ -13,7 +13,6 @@ import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.Place;
 import dev.granary.cli.source.KernelSourceResolver;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.ConfigException;
@@ -104,7 +103,7 @@ public final class Recompilation {
      *
      * @return whether each kernel compiles, to the stored binary if its compiler is reproducible
      */
-    public boolean check(Place place, Report report, PrintWriter err) throws Exception {
+    public boolean check(EntryCatalog catalog, Report report, PrintWriter err) throws Exception {
         List<KernelSpec> kernels = new ArrayList<>(KernelManifest.read(manifest));
         Collections.shuffle(kernels);
         Map<Id, Sampled> sampled = new LinkedHashMap<>();
@@ -113,7 +112,7 @@ public final class Recompilation {
         Map<Id, Sha256> twice = Map.of();
         try (TemporaryDirectory temporary = new TemporaryDirectory("granary-verify-")) {
             once = compile(
-                    target -> sample(place, kernels, target, sampled),
+                    target -> sample(catalog, kernels, target, sampled),
                     temporary.path().resolve("first"),
                     failures,
                     err);
@@ -143,8 +142,7 @@ public final class Recompilation {
                         verdict == Verdict.EQUAL ? 0 : 1]++;
             }
         }
-        report.field("place", place.name())
-                .table("recompiled", sampled.values())
+        report.table("recompiled", sampled.values())
                 .column("=target", each -> each.id.target().path())
                 .column("~kernel:name", each -> each.kernel.name())
                 .column("<result", each -> verdicts.get(each.id))
@@ -171,7 +169,7 @@ public final class Recompilation {
 
     /** Returns kernels that the place has, with the hashes of their stored content. */
     private List<Sampled> sample(
-            Place place, List<KernelSpec> kernels, Target target, Map<Id, Sampled> all)
+            EntryCatalog catalog, List<KernelSpec> kernels, Target target, Map<Id, Sampled> all)
             throws ConfigException {
         List<Sampled> sampled = new ArrayList<>();
         for (KernelSpec kernel : kernels) {
@@ -181,7 +179,7 @@ public final class Recompilation {
             try {
                 Id id = KernelSourceResolver.descriptor(kernel, target).getId();
                 if (kernel.isFor(target.backend()) && !id.isEmpty() && !all.containsKey(id)) {
-                    content(place.catalog(), id).ifPresent(stored -> {
+                    content(catalog, id).ifPresent(stored -> {
                         Sampled added = new Sampled(kernel, id, stored);
                         sampled.add(added);
                         all.put(id, added);

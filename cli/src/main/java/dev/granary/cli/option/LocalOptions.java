@@ -25,7 +25,7 @@ public final class LocalOptions {
     private @Nullable String capacity;
 
     /** Returns true if an option was given. */
-    boolean isGiven() {
+    public boolean isGiven() {
         return directory != null || capacity != null;
     }
 
