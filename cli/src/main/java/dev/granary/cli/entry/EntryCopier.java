@@ -39,15 +39,15 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
     private final Repair repair;
     private final Consumer<EntryCopier> progress;
     private final Semaphore stores;
-    private final LongAdder copied = new LongAdder();
-    private final LongAdder copiedBytes = new LongAdder();
-    private final LongAdder present = new LongAdder();
-    private final LongAdder presentBytes = new LongAdder();
-    private final LongAdder otherVersion = new LongAdder();
-    private final LongAdder receivedBytes = new LongAdder();
-    private final LongAdder failed = new LongAdder();
-    private final LongAdder removed = new LongAdder();
-    private final Map<String, Long> failures = new ConcurrentSkipListMap<>(); // by cause
+    final LongAdder copied = new LongAdder();
+    final LongAdder copiedBytes = new LongAdder(); // as stored
+    final LongAdder present = new LongAdder(); // that the destination had already
+    final LongAdder presentBytes = new LongAdder(); // of keys and binaries of those that were read
+    final LongAdder otherVersions = new LongAdder(); // left out: another version wrote them
+    final LongAdder receivedBytes = new LongAdder();
+    final LongAdder failed = new LongAdder();
+    final LongAdder removed = new LongAdder();
+    final Map<String, Long> failures = new ConcurrentSkipListMap<>(); // by cause
 
     /** Removal of a damaged entry. */
     @FunctionalInterface
@@ -129,7 +129,7 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
                 case LoadResult.Absent _ -> {}
                 case LoadResult.Damaged(DamageKind damage, String detail) -> {
                     if (Place.isOtherVersion(damage)) {
-                        otherVersion.increment();
+                        otherVersions.increment();
                     } else if (repair.remove(listed)) {
                         removed.increment();
                     } else {
@@ -151,16 +151,15 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
     public void entries(List<BulkEntryReader.Arrival> batch) {
         stores.acquireUninterruptibly();
         try {
-            batch.forEach(arrival -> copy(arrival.entry()));
+            for (BulkEntryReader.Arrival arrival : batch) {
+                Entry entry = arrival.entry();
+                String id = entry.id().hash().hex();
+                long bytes = entry.id().length() + entry.binaries().byteSize();
+                store.accept(entry, result -> count(id, bytes, result));
+            }
         } finally {
             stores.release();
         }
-    }
-
-    private void copy(Entry entry) {
-        String id = entry.id().hash().hex();
-        long bytes = entry.id().length() + entry.binaries().byteSize();
-        store.accept(entry, result -> count(id, bytes, result));
     }
 
     private void count(String id, long bytes, StoreResult result) {
@@ -176,7 +175,7 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
             }
             case StoreResult.Refused(StoreResult.Scope scope, String reason) ->
                 skipped(1, bytes, scope == StoreResult.Scope.STORE ? reason : id + ": " + reason);
-            case StoreResult.Failed failed -> skipped(1, bytes, id + ": " + failed.cause());
+            case StoreResult.Failed lost -> skipped(1, bytes, id + ": " + lost.cause());
             case StoreResult.Unknown unknown -> skipped(1, bytes, id + ": " + unknown.cause());
         }
     }
@@ -200,46 +199,14 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
         progress.accept(this);
     }
 
+    /** Returns the number of copied entries. */
     public long copied() {
         return copied.sum();
     }
 
-    /** Returns the length of the copied entries as stored, in bytes. */
-    public long copiedBytes() {
-        return copiedBytes.sum();
-    }
-
-    /** Returns the number of entries that the destination had already. */
-    public long present() {
-        return present.sum();
-    }
-
-    /** Returns the length of keys and binaries of those of them that were read, in bytes. */
-    public long presentBytes() {
-        return presentBytes.sum();
-    }
-
-    /** Returns the number of entries that another version of Granary wrote; they are left out. */
-    public long otherVersions() {
-        return otherVersion.sum();
-    }
-
-    public long removed() {
-        return removed.sum();
-    }
-
-    public long receivedBytes() {
-        return receivedBytes.sum();
-    }
-
-    /** Returns the numbers of entries that could not be copied, by cause. */
-    public Map<String, Long> failures() {
-        return failures;
-    }
-
     /** Adds the number of entries of other versions to a report, with a line if there are some. */
     public Report addOtherVersions(String text, Report report) {
-        return report.count("otherVersion", otherVersions(), "entry", text);
+        return report.count("otherVersion", otherVersions.sum(), "entry", text);
     }
 
     /** Adds the causes for which entries failed to a report, with shortened ids in the text. */
@@ -255,11 +222,7 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
     }
 
     /** Returns the number of entries that are copied, or need not or cannot be. */
-    public long done() {
-        return copied() + present() + otherVersions() + failed() + removed();
-    }
-
-    public long failed() {
-        return failed.sum();
+    long done() {
+        return copied() + present.sum() + otherVersions.sum() + failed.sum() + removed.sum();
     }
 }

@@ -54,18 +54,18 @@ public final class VerifyCommand extends OutputCommand {
             add(from.name(), read, report);
             switch (from) {
                 case BucketPlace _ ->
-                    report.field("received:receivedBytes", Report.bytes(read.receivedBytes()));
+                    report.field("received:receivedBytes", Report.bytes(read.receivedBytes.sum()));
                 case DirectoryPlace local -> {
                     add(local.directory(), local.files().usage(), report);
-                    if (read.failed() > 0) {
+                    if (read.failed.sum() > 0) {
                         report.line("There is damage. Damaged entries are never used; --repair"
                                 + " removes them.");
-                    } else if (read.removed() == 0) {
+                    } else if (read.removed.sum() == 0) {
                         report.line("No damage found.");
                     }
                 }
             }
-            return read.failed() == 0;
+            return read.failed.sum() == 0;
         }
     }
 
@@ -86,10 +86,10 @@ public final class VerifyCommand extends OutputCommand {
 
     /** Adds the counts, and each entry that is not sound. */
     static void add(String name, EntryCopier read, Report report) {
-        report.field("place", name).data("healthy", read.failed() == 0);
-        Place.add("sound", read.present(), read.presentBytes(), report)
-                .field("failed", read.failed())
-                .count("removed", read.removed(), "entry", "removed");
+        report.field("place", name).data("healthy", read.failed.sum() == 0);
+        Place.add("sound", read.present.sum(), read.presentBytes.sum(), report)
+                .field("failed", read.failed.sum())
+                .count("removed", read.removed.sum(), "entry", "removed");
         read.addOtherVersions("of other versions, kept for those versions", report);
         read.addFailures(report);
     }

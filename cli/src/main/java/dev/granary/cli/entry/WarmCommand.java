@@ -77,7 +77,7 @@ public final class WarmCommand extends OutputCommand {
                         Warming warmed = from(layer, target, config, local);
                         isSuccess &= warmed.isWhole();
                         if (warmed.wanted() + warmed.present() > 0
-                                || warmed.entries().failed() > 0) {
+                                || warmed.entries().failed.sum() > 0) {
                             empty.remove(target);
                         }
                         part.line("from " + layer.name()).line("for  " + target);
@@ -118,7 +118,7 @@ public final class WarmCommand extends OutputCommand {
             throws ConfigException, IOException, InterruptedException {
         try (ProgressLine progress = new ProgressLine(err(), "warming", 0)) {
             ObjLongConsumer<EntryCopier> copied = (entries, of) ->
-                    progress.passing(Units.bytes(entries.copiedBytes()) + " of " + Units.bytes(of));
+                    progress.passing(Units.bytes(entries.copiedBytes.sum()) + " of " + Units.bytes(of));
             if (layer instanceof BucketConfig.Directory shared) {
                 return Warming.run(shared, local, target, copied);
             }
@@ -132,10 +132,10 @@ public final class WarmCommand extends OutputCommand {
 
     private static void add(Duration elapsed, Warming warmed, Report report) {
         EntryCopier entries = warmed.entries();
-        Place.add("installed", entries.copied(), entries.copiedBytes(), report)
+        Place.add("installed", entries.copied.sum(), entries.copiedBytes.sum(), report)
                 .field("present", warmed.present())
-                .field("skipped", entries.failed())
-                .field("received:receivedBytes", Report.bytes(entries.receivedBytes()))
+                .field("skipped", entries.failed.sum())
+                .field("received:receivedBytes", Report.bytes(entries.receivedBytes.sum()))
                 .field("requests", warmed.requests())
                 .field("time:millis", elapsed);
         entries.addFailures(report);

@@ -41,7 +41,7 @@ public record Warming(
 
     /** Returns true if no entry of the layer was skipped and none remained unlisted. */
     public boolean isWhole() {
-        return entries.failed() == 0 && unlisted.isEmpty();
+        return entries.failed.sum() == 0 && unlisted.isEmpty();
     }
 
     /**
@@ -71,7 +71,7 @@ public record Warming(
         return new Warming(
                 copier,
                 plan.entries(),
-                plan.present() + copier.present(),
+                plan.present() + copier.present.sum(),
                 plan.unpackedEntries(),
                 plan.unlisted(),
                 bucket.statistics().requests().total(),
@@ -99,7 +99,7 @@ public record Warming(
         return new Warming(
                 copier,
                 wanted.size(),
-                (long) all.size() - wanted.size() + copier.present(),
+                (long) all.size() - wanted.size() + copier.present.sum(),
                 0,
                 Optional.empty(),
                 0,

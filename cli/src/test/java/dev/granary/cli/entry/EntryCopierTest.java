@@ -44,10 +44,10 @@ class EntryCopierTest {
         assertEquals(
                 List.of(sound, failed, removed, otherVersions),
                 List.of(
-                        reader.present(),
-                        reader.failed(),
-                        reader.removed(),
-                        reader.otherVersions()));
+                        reader.present.sum(),
+                        reader.failed.sum(),
+                        reader.removed.sum(),
+                        reader.otherVersions.sum()));
     }
 
     @Test
@@ -59,8 +59,8 @@ class EntryCopierTest {
         catalog.add(second);
         EntryCopier reader = repair();
         assertCounts(reader, 2, 0, 0, 0);
-        assertEquals(100 + first.id().length() + second.id().length(), reader.presentBytes());
-        assertEquals(Map.of(), reader.failures());
+        assertEquals(100 + first.id().length() + second.id().length(), reader.presentBytes.sum());
+        assertEquals(Map.of(), reader.failures);
         assertEquals(List.of(), removed);
     }
 
@@ -83,7 +83,7 @@ class EntryCopierTest {
                         : Map.of(
                                 damagedEntry.hash() + ": " + Place.name(damage) + ": for a test",
                                 1L),
-                reader.failures());
+                reader.failures);
 
         assertCounts(repair(), 1, 0, isOther ? 0 : 1, isOther ? 1 : 0);
         assertEquals(isOther ? List.of() : List.of(damagedEntry), removed);
@@ -101,7 +101,7 @@ class EntryCopierTest {
                 new LoadResult.Unavailable("the disk is broken"));
         EntryCopier reader = repair();
         assertCounts(reader, 0, 1, 0, 0);
-        assertTrue(reader.failures().keySet().iterator().next().endsWith("the disk is broken"));
+        assertTrue(reader.failures.keySet().iterator().next().endsWith("the disk is broken"));
         assertEquals(List.of(), removed);
         catalog.add(
                 TestEntries.TARGET.path(),

@@ -109,7 +109,7 @@ class WarmingTest {
                         again.wanted(),
                         again.entries().copied(),
                         again.present(),
-                        again.entries().receivedBytes()));
+                        again.entries().receivedBytes.sum()));
         assertEquals(
                 0,
                 fleet.requests().stream()
@@ -164,13 +164,13 @@ class WarmingTest {
         Warming report = warm(fleet.config("node").build(), BulkEntryReader.UnpackedEntries.READ);
         assertEquals(
                 List.of(11L, 9L, false),
-                List.of(report.entries().copied(), report.entries().failed(), report.isWhole()));
+                List.of(report.entries().copied(), report.entries().failed.sum(), report.isWhole()));
         assertTrue(
-                report.entries().failures().keySet().stream()
+                report.entries().failures.keySet().stream()
                         .anyMatch(cause -> cause.startsWith("damaged")),
                 report::toString);
         assertTrue(
-                report.entries().failures().keySet().stream()
+                report.entries().failures.keySet().stream()
                         .anyMatch(cause -> cause.startsWith("a pack cannot be read")),
                 report::toString);
     }
