@@ -13,11 +13,9 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutionException;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.function.Consumer;
 
 /** Directory of entries, in the form of a local directory, or shared by machines. */
@@ -53,18 +51,14 @@ public final class DirectoryPlace extends Place {
     }
 
     @Override
-    public void read(List<EntryCatalog.Listed> wanted, EntryCopier copier)
-            throws InterruptedException {
-        List<Callable<Object>> reads = wanted.stream()
-                .map(listed -> Executors.callable(() -> copier.read(files, listed)))
-                .toList();
+    public void read(List<EntryCatalog.Listed> wanted, EntryCopier copier) {
         try (ExecutorService threads =
                 Executors.newFixedThreadPool(READERS, DaemonThreads.named("granary-copy"))) {
-            for (Future<Object> read : threads.invokeAll(reads)) {
-                read.get();
-            }
-        } catch (ExecutionException e) {
-            throw new IllegalStateException(e.getCause());
+            CompletableFuture.allOf(wanted.stream()
+                            .map(listed -> CompletableFuture.runAsync(
+                                    () -> copier.read(files, listed), threads))
+                            .toArray(CompletableFuture[]::new))
+                    .join();
         }
     }
 

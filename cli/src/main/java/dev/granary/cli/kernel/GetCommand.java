@@ -51,7 +51,7 @@ public final class GetCommand extends KernelsCommand {
         }
         OpenCl.expectLaunches(KernelRunner.geometries(all));
         Publications published = new Publications();
-        try (KernelEngine engine = device().selection().one().open();
+        try (KernelEngine engine = device.selection().one().open();
                 Granary granary =
                         Granary.builder().config(config).published(published).open()) {
             List<KernelSpec> kernels = KernelRunner.of(engine, all);

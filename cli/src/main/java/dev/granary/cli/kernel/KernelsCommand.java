@@ -28,7 +28,7 @@ abstract class KernelsCommand extends OutputCommand {
     private StoreOptions stores = new StoreOptions();
 
     @Mixin
-    private DeviceOption device = new DeviceOption();
+    final DeviceOption device = new DeviceOption();
 
     @Option(
             names = "--record",
@@ -47,10 +47,6 @@ abstract class KernelsCommand extends OutputCommand {
 
     final List<KernelSpec> kernels() throws TomlException {
         return KernelManifest.read(manifest);
-    }
-
-    final DeviceOption device() {
-        return device;
     }
 
     final GranaryConfigBuilder config() throws ConfigException {

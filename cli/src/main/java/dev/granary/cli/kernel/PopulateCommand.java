@@ -149,7 +149,7 @@ public final class PopulateCommand extends KernelsCommand {
         BucketConfig bucket = StoreOptions.firstWritable(
                 config,
                 "give --bucket or set GRANARY_BUCKET. granary get fills only the local directory.");
-        PopulateEngines selection = new PopulateEngines(device(), targets, own);
+        PopulateEngines selection = new PopulateEngines(device, targets, own);
         selection.requireEnabled(config.enabled());
         Optional<String> problem = StoreOptions.problem(bucket);
         if (problem.isPresent()) {

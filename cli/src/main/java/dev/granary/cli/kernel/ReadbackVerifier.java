@@ -10,15 +10,11 @@ import dev.granary.coordinator.tier.TierFactory;
 
 import java.time.Duration;
 import java.util.Collection;
-import java.util.Iterator;
-import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntConsumer;
@@ -74,27 +70,23 @@ final class ReadbackVerifier {
     }
 
     private Map<Id, String> round(Collection<Id> ids, IntConsumer progress)
-            throws ConfigException, InterruptedException {
-        ExecutorService threads = Executors.newFixedThreadPool(
-                MAX_CONCURRENT, DaemonThreads.named("granary-readback"));
-        try (PersistentCache reader = TierFactory.openForBackground(bucket)) {
-            List<Callable<Optional<String>>> reads = ids.stream()
-                    .<Callable<Optional<String>>>map(id -> () -> problem(id, reader, progress))
-                    .toList();
-            Iterator<Future<Optional<String>>> results =
-                    threads.invokeAll(reads).iterator();
-            Map<Id, String> unreadable = new LinkedHashMap<>();
+            throws ConfigException {
+        Map<Id, String> unreadable = new ConcurrentHashMap<>();
+        try (PersistentCache reader = TierFactory.openForBackground(bucket);
+                ExecutorService threads = Executors.newFixedThreadPool(
+                        MAX_CONCURRENT, DaemonThreads.named("granary-readback"))) {
             for (Id id : ids) {
-                Future<Optional<String>> result = results.next();
-                Optional<String> cause = result.state() == Future.State.FAILED
-                        ? Optional.of(result.exceptionNow().toString())
-                        : result.resultNow();
-                cause.ifPresent(text -> unreadable.put(id, text));
+                threads.execute(() -> {
+                    try {
+                        problem(id, reader, progress)
+                                .ifPresent(cause -> unreadable.put(id, cause));
+                    } catch (RuntimeException e) {
+                        unreadable.put(id, e.toString());
+                    }
+                });
             }
-            return unreadable;
-        } finally {
-            threads.shutdownNow();
         }
+        return unreadable;
     }
 
     /** Returns the cause why the reader has no sound entry of {@code id}; empty if it has one. */

@@ -1,8 +1,12 @@
 package dev.granary.cli.kernel;
 
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.CompileException;
 import dev.granary.cache.Engine;
+import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
+import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
@@ -14,12 +18,8 @@ import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.source.KernelSourceResolver;
-import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.ConfigException;
-import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.local.EntryFiles;
-import dev.granary.local.PrivateSubdirectory;
 
 import org.jspecify.annotations.Nullable;
 
@@ -38,8 +38,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 
 /**
@@ -83,7 +83,11 @@ public final class Recompilation {
     }
 
     /** An entry of the sample. */
-    private record Sampled(KernelSpec kernel, Id id, Sha256 stored) {}
+    private record Sampled(List<String> options, KernelDescriptor kernel, Sha256 stored) {
+        Id id() {
+            return kernel.getId();
+        }
+    }
 
     /** Returns true if it was requested. */
     public boolean isRequested() throws ConfigException {
@@ -107,9 +111,9 @@ public final class Recompilation {
         List<KernelSpec> kernels = new ArrayList<>(KernelManifest.read(manifest));
         Collections.shuffle(kernels);
         Map<Id, Sampled> sampled = new LinkedHashMap<>();
-        Map<Id, String> failures = new HashMap<>();
+        Map<Id, String> failures = new ConcurrentHashMap<>();
         Map<Id, Sha256> once;
-        Map<Id, Sha256> twice = Map.of();
+        Map<Id, Sha256> twice;
         try (TemporaryDirectory temporary = new TemporaryDirectory("granary-verify-")) {
             once = compile(
                     target -> sample(catalog, kernels, target, sampled),
@@ -118,37 +122,37 @@ public final class Recompilation {
                     err);
             List<Sampled> others = sampled.values().stream()
                     .filter(each ->
-                            once.containsKey(each.id) && !each.stored.equals(once.get(each.id)))
+                            once.containsKey(each.id()) && !each.stored.equals(once.get(each.id())))
                     .toList();
-            if (!others.isEmpty()) {
-                twice = compile(
-                        target -> others.stream()
-                                .filter(each -> each.id.target().equals(target))
-                                .toList(),
-                        temporary.path().resolve("second"),
-                        failures,
-                        err);
-            }
+            twice = others.isEmpty()
+                    ? Map.of()
+                    : compile(
+                            target -> others.stream()
+                                    .filter(each -> each.id().target().equals(target))
+                                    .toList(),
+                            temporary.path().resolve("second"),
+                            failures,
+                            err);
         }
         Map<Verdict, Integer> counts = new TreeMap<>();
         Map<Id, Verdict> verdicts = new HashMap<>();
         Map<String, int[]> byOption = new TreeMap<>(); // equal, other
         for (Sampled each : sampled.values()) {
-            Verdict verdict = verdict(each.stored, once.get(each.id), twice.get(each.id));
+            Verdict verdict = verdict(each.stored, once.get(each.id()), twice.get(each.id()));
             counts.merge(verdict, 1, Integer::sum);
-            verdicts.put(each.id, verdict);
-            for (String option : each.kernel.options()) {
+            verdicts.put(each.id(), verdict);
+            for (String option : each.options) {
                 byOption.computeIfAbsent(option, _ -> new int[2])[
                         verdict == Verdict.EQUAL ? 0 : 1]++;
             }
         }
         report.table("recompiled", sampled.values())
-                .column("=target", each -> each.id.target().path())
+                .column("=target", each -> each.id().target().path())
                 .column("~kernel:name", each -> each.kernel.name())
-                .column("<result", each -> verdicts.get(each.id))
-                .column("<options", each -> String.join(" ", each.kernel.options()))
-                .column("<id", each -> each.id.hash())
-                .column("-error", each -> failures.get(each.id));
+                .column("<result", each -> verdicts.get(each.id()))
+                .column("<options", each -> String.join(" ", each.options))
+                .column("<id", each -> each.id().hash())
+                .column("-error", each -> failures.get(each.id()));
         failures.forEach((id, text) -> report.error("FAILED " + id + ": " + text));
         addSummary(counts, byOption, report);
         return !counts.containsKey(Verdict.DIFFERENT) && !counts.containsKey(Verdict.FAILED);
@@ -177,28 +181,22 @@ public final class Recompilation {
                 break;
             }
             try {
-                Id id = KernelSourceResolver.descriptor(kernel, target).getId();
+                KernelDescriptor descriptor = KernelSourceResolver.descriptor(kernel, target);
+                Id id = descriptor.getId();
                 if (kernel.isFor(target.backend()) && !id.isEmpty() && !all.containsKey(id)) {
-                    content(catalog, id).ifPresent(stored -> {
-                        Sampled added = new Sampled(kernel, id, stored);
-                        sampled.add(added);
-                        all.put(id, added);
-                    });
+                    LoadResult read = catalog.read(
+                            new EntryCatalog.Listed(id.target().path(), id.hash(), 0, 0));
+                    if (read instanceof LoadResult.Hit(var entry)) {
+                        sampled.add(new Sampled(
+                                kernel.options(), descriptor, entry.contentHash()));
+                        all.put(id, sampled.getLast());
+                    }
                 }
             } catch (IOException e) {
                 throw new ConfigException(kernel.name() + ": " + e.getMessage());
             }
         }
         return sampled;
-    }
-
-    /** Returns the hash of the content of an entry; empty without a sound one. */
-    private static Optional<Sha256> content(EntryCatalog catalog, Id id) {
-        LoadResult read =
-                catalog.read(new EntryCatalog.Listed(id.target().path(), id.hash(), 0, 0));
-        return read instanceof LoadResult.Hit(var entry)
-                ? Optional.of(entry.contentHash())
-                : Optional.empty();
     }
 
     /** The kernels to compile for a target. */
@@ -208,7 +206,7 @@ public final class Recompilation {
     }
 
     /**
-     * Compiles kernels into an empty directory, without the caches of drivers, and returns the
+     * Compiles kernels in an empty directory, without the caches of drivers, and returns the
      * hashes of their content.
      */
     private Map<Id, Sha256> compile(
@@ -222,37 +220,27 @@ public final class Recompilation {
                 "0",
                 "CUDA_CACHE_DISABLE",
                 "1");
-        Map<Id, Sha256> contents = new HashMap<>();
+        Map<Id, Sha256> contents = new ConcurrentHashMap<>();
         try (PopulateEngines engines = new PopulateEngines(device, List.of(), new OwnEngines())
                 .open(
                         KernelRunner.geometries(KernelManifest.read(manifest)),
                         COMPILE_LIMIT,
                         directory,
                         variables)) {
-            Path store = directory.resolve("entries");
-            GranaryConfig config =
-                    GranaryConfig.builder().directory(store).offline().build();
             for (Engine<KernelDescriptor, ?> engine : engines.all()) {
                 List<Sampled> sampled = selection.of(engine.target());
-                List<KernelResult> results;
-                try (Granary granary = Granary.builder().config(config).open();
-                        ProgressLine progress =
-                                new ProgressLine(err, "compiling again", sampled.size())) {
-                    results = new KernelRunner(granary, engine)
-                            .runAll(
-                                    sampled.stream().map(Sampled::kernel).toList(),
-                                    Runtime.getRuntime().availableProcessors(),
-                                    progress,
-                                    _ -> {});
-                }
-                EntryFiles compiled = EntryFiles.in(PrivateSubdirectory.resolve(store));
-                for (int i = 0; i < results.size(); i++) {
-                    Id id = sampled.get(i).id;
-                    if (!results.get(i).outcome().isSuccess()) {
-                        failures.put(id, results.get(i).failure());
-                    } else {
-                        content(compiled, id).ifPresent(content -> contents.put(id, content));
-                    }
+                try (ProgressLine progress =
+                        new ProgressLine(err, "compiling again", sampled.size())) {
+                    sampled.parallelStream().forEach(each -> {
+                        progress.at(contents.size(), each.kernel.name());
+                        try {
+                            KernelBinaries compiled =
+                                    engine.create(each.kernel).getBinaries(BinaryKind.KERNEL);
+                            contents.put(each.id(), Entry.contentHash(each.id(), compiled));
+                        } catch (CompileException e) {
+                            failures.put(each.id(), e.reason());
+                        }
+                    });
                 }
             }
         }
