@@ -134,7 +134,11 @@ public final class InspectCommand extends OutputCommand {
                         target,
                         selected.map(Device::readableTargets).orElse(List.of()),
                         selected.map(Device::kind),
-                        named.kernel().filter(InspectCommand::needsSpirv)));
+                        // a compile has the step from OpenCL C to SPIR-V
+                        named.kernel()
+                                .filter(kernel ->
+                                        kernel.target().backend().equals(Backend.LEVEL_ZERO)
+                                                && kernel.spirv().isEmpty())));
         if (id.isEmpty()) {
             report.data("id", Optional.empty());
         } else {
@@ -172,12 +176,6 @@ public final class InspectCommand extends OutputCommand {
                             "no tier has an entry, so --binary has nothing to write")),
                     binary);
         }
-    }
-
-    /** Returns true if a compile of the kernel has the step from OpenCL C to SPIR-V. */
-    private static boolean needsSpirv(KernelDescriptor kernel) {
-        return kernel.target().backend().equals(Backend.LEVEL_ZERO)
-                && kernel.spirv().isEmpty();
     }
 
     /** Adds the nearest entry of the first tier that has one of the same kernel. */

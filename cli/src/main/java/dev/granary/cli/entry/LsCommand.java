@@ -28,9 +28,6 @@ import java.util.Optional;
 @Command(
         description = "List the entries of the local directory, of another one, or of a bucket.")
 public final class LsCommand extends OutputCommand {
-    /** The largest number of entries in the output, each with some 400 bytes. */
-    private static final int MAX_ENTRIES = 100_000;
-
     /** The sort order of the list. */
     enum Order {
         USED,
@@ -61,7 +58,7 @@ public final class LsCommand extends OutputCommand {
     private boolean isLong;
 
     @Option(names = "--limit", paramLabel = "N", description = "list only the first N")
-    private int limit = Integer.MAX_VALUE;
+    private int limit = 100_000; // each takes some 400 bytes
 
     /**
      * The details of an entry that only reading it provides.
@@ -102,20 +99,18 @@ public final class LsCommand extends OutputCommand {
                         .toList();
             }
             report.data("place", inventory.name());
-            // compile times are known only after all entries have been read
-            List<EntryCatalog.Listed> shown = first(all, isByCompile ? MAX_ENTRIES : limit);
-            Map<EntryCatalog.Listed, Details> details =
-                    isReading ? read(inventory, shown) : Map.of();
-            if (isByCompile) {
-                shown = first(
-                        shown.stream()
-                                .sorted(Comparator.comparing((EntryCatalog.Listed entry) ->
-                                                details.get(entry)
-                                                        .compileTime()
-                                                        .orElse(Duration.ZERO))
-                                        .reversed())
-                                .toList(),
-                        limit);
+            Map<EntryCatalog.Listed, Details> details = new HashMap<>();
+            if (isByCompile) { // compile times are known only after all entries have been read
+                read(inventory, all, details);
+                all = all.stream()
+                        .sorted(Comparator.comparing((EntryCatalog.Listed entry) ->
+                                        details.get(entry).compileTime().orElse(Duration.ZERO))
+                                .reversed())
+                        .toList();
+            }
+            List<EntryCatalog.Listed> shown = all.subList(0, Math.min(limit, all.size()));
+            if (isLong && !isByCompile) {
+                read(inventory, shown, details);
             }
             ReportTable<EntryCatalog.Listed> table = add(shown, report);
             if (isReading) {
@@ -130,17 +125,8 @@ public final class LsCommand extends OutputCommand {
                     .line((shown.size() < all.size() ? Units.count(shown.size()) + " of " : "")
                             + Units.plural(all.size(), "entry") + ", " + Units.bytes(bytes) + " in "
                             + inventory.name());
-            if (all.size() > MAX_ENTRIES && (isByCompile || limit > MAX_ENTRIES)) {
-                report.problem("at most " + Units.count(MAX_ENTRIES)
-                        + (isByCompile ? " are read and sorted" : " are listed")
-                        + "; select with --target, --id or --older-than");
-            }
             return true;
         }
-    }
-
-    private static <T> List<T> first(List<T> all, int limit) {
-        return all.subList(0, Math.min(Math.min(limit, MAX_ENTRIES), all.size()));
     }
 
     /** Adds a table of entries. */
@@ -152,9 +138,10 @@ public final class LsCommand extends OutputCommand {
                 .column("<last used", entry -> Instant.ofEpochMilli(entry.lastUsedMillis()));
     }
 
-    private Map<EntryCatalog.Listed, Details> read(
-            Place inventory, List<EntryCatalog.Listed> entries) {
-        Map<EntryCatalog.Listed, Details> details = new HashMap<>();
+    private void read(
+            Place inventory,
+            List<EntryCatalog.Listed> entries,
+            Map<EntryCatalog.Listed, Details> details) {
         try (ProgressLine progress = new ProgressLine(err(), "reading", entries.size())) {
             for (EntryCatalog.Listed entry : entries) {
                 progress.passing(details.size(), entry.hash().hex());
@@ -177,7 +164,6 @@ public final class LsCommand extends OutputCommand {
                 }
             }
         }
-        return details;
     }
 
     /** Returns the order of a list that is not read; by compile time, entries are sorted later. */

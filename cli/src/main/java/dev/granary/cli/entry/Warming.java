@@ -1,6 +1,5 @@
 package dev.granary.cli.entry;
 
-import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.support.Warnings;
@@ -118,7 +117,9 @@ public record Warming(
         return new EntryCopier(
                 (entry, whenDone) -> {
                     // the tier reads all of the directory for each 1/16 of its capacity
-                    boolean fits = room.addAndGet(-bytesOnDisk(entry)) >= 0;
+                    long bytesOnDisk =
+                            entry.binaries().byteSize() + entry.id().length() + 2 * BLOCK_BYTES;
+                    boolean fits = room.addAndGet(-bytesOnDisk) >= 0;
                     whenDone.accept(fits ? files.store(entry) : local.store(entry));
                 },
                 _ -> false,
@@ -131,11 +132,6 @@ public record Warming(
             local.enforceCapacity(); // the count needs the end of each sweep
         }
         return local.evictions() - evictedBefore;
-    }
-
-    /** Returns the bytes of a file with the entry, and at most two blocks more. */
-    private static long bytesOnDisk(Entry entry) {
-        return entry.binaries().byteSize() + entry.id().length() + 2 * BLOCK_BYTES;
     }
 
     /**

@@ -187,7 +187,12 @@ public final class PopulateCommand extends KernelsCommand {
                 }
             }
             int position = config.buckets().indexOf(bucket);
-            obtained.forEach(result -> publishAgain(granary, position, result));
+            for (KernelResult result : obtained) { // the bucket may lack what was found elsewhere
+                if (result.outcome() == Outcome.LOCAL
+                        || result.layer().orElse(position) != position) {
+                    result.entry().ifPresent(granary::publish);
+                }
+            }
             try (ProgressLine progress = new ProgressLine(err(), "publishing", 0)) {
                 for (int second = 0;
                         second < uploadLimit && !granary.flush(Duration.ofSeconds(1));
@@ -260,13 +265,6 @@ public final class PopulateCommand extends KernelsCommand {
     private static void requirePositive(String rule, int value) throws ConfigException {
         if (value <= 0) {
             throw new ConfigException(rule + ", not " + value);
-        }
-    }
-
-    /** Publishes an entry that was found elsewhere, since the bucket may lack it. */
-    private static void publishAgain(Granary granary, int target, KernelResult result) {
-        if (result.outcome() == Outcome.LOCAL || result.layer().orElse(target) != target) {
-            result.entry().ifPresent(granary::publish);
         }
     }
 }

@@ -97,7 +97,7 @@ public final class KernelSourceResolver {
             // The compiler counts the lines of all texts together. A text without a final line end
             // shares its last line with the next text, to which that line is then attributed.
             sourcesByLine.put(line, source);
-            if (isSpirv(content)) {
+            if (SpirVReader.isSpirV(MemorySegment.ofArray(content))) {
                 addSpirv(source, content);
             } else {
                 String text = new String(content, UTF_8);
@@ -118,10 +118,6 @@ public final class KernelSourceResolver {
                         kernel.sources().get(i) + " is empty: correct source in the manifest");
             }
         }
-    }
-
-    private static boolean isSpirv(byte[] content) {
-        return SpirVReader.isSpirV(MemorySegment.ofArray(content));
     }
 
     private void addSpirv(Path file, byte[] module) throws IOException {
