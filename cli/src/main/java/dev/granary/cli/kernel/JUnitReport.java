@@ -1,6 +1,5 @@
 package dev.granary.cli.kernel;
 
-import dev.granary.cli.output.BuildLog;
 import dev.granary.cli.output.Report;
 
 import java.io.IOException;

@@ -2,7 +2,6 @@ package dev.granary.cli.kernel;
 
 import dev.granary.cache.Id;
 import dev.granary.cache.Target;
-import dev.granary.cli.output.BuildLog;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.statistics.Counter;

@@ -2,7 +2,6 @@ package dev.granary.cli.kernel;
 
 import dev.granary.cache.Id;
 import dev.granary.cache.Target;
-import dev.granary.cli.output.BuildLog;
 
 import java.time.Duration;
 import java.util.ArrayList;

@@ -5,7 +5,6 @@ import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.StoreOptions;
-import dev.granary.cli.output.BuildLog;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.toml.TomlException;

@@ -4,7 +4,6 @@ import dev.granary.cache.Engine;
 import dev.granary.cache.Id;
 import dev.granary.cache.support.PinStore;
 import dev.granary.cache.support.Ticker;
-import dev.granary.cli.compiler.TemporaryDirectory;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.StoreOptions;

@@ -4,7 +4,6 @@ import dev.granary.cache.Backend;
 import dev.granary.cache.Engine;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.EngineKind;
-import dev.granary.cli.compiler.CompilerProcesses;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.DeviceSelection;

@@ -8,7 +8,6 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 
 import dev.granary.cli.Cli;
-import dev.granary.cli.output.BuildLog;
 import dev.granary.cli.output.Report;
 import dev.granary.coordinator.FakeBucket;
 import dev.granary.coordinator.FakeDescriptor;

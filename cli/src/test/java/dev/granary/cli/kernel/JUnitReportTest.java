@@ -4,9 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
-import dev.granary.cli.output.BuildLog;
+import dev.granary.cli.manifest.KernelSources;
 import dev.granary.cli.output.Report;
-import dev.granary.cli.source.KernelSources;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;

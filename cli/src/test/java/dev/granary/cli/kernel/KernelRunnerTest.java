@@ -13,7 +13,6 @@ import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.manifest.TestKernels;
-import dev.granary.cli.output.BuildLog;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.TestFleet;

@@ -1,4 +1,4 @@
-package dev.granary.cli.compiler;
+package dev.granary.cli.kernel;
 
 import dev.granary.cache.support.FileTrees;
 

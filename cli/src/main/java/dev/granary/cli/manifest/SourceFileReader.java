@@ -1,4 +1,4 @@
-package dev.granary.cli.source;
+package dev.granary.cli.manifest;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 

@@ -1,4 +1,4 @@
-package dev.granary.cli.compiler;
+package dev.granary.cli.kernel;
 
 /** Valid programs that bring a compiler to its end, as some programs of users do. */
 public final class HardPrograms {

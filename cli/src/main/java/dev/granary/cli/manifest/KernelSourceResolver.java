@@ -1,9 +1,8 @@
-package dev.granary.cli.source;
+package dev.granary.cli.manifest;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Target;
-import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.manifest.KernelSpec.RecordedInputs;
 import dev.granary.coordinator.recording.RecordedId;
 import dev.granary.gpu.KernelDescriptor;

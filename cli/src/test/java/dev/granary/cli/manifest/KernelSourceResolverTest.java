@@ -1,4 +1,4 @@
-package dev.granary.cli.source;
+package dev.granary.cli.manifest;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -10,9 +10,6 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import dev.granary.cache.Backend;
 import dev.granary.cache.Id;
 import dev.granary.cache.Target;
-import dev.granary.cli.manifest.KernelManifest;
-import dev.granary.cli.manifest.KernelSpec;
-import dev.granary.cli.manifest.TestKernels;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.binary.SampleBinaries;
 import dev.granary.testing.SystemTool;

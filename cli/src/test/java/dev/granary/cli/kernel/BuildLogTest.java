@@ -1,9 +1,9 @@
-package dev.granary.cli.output;
+package dev.granary.cli.kernel;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cli.source.KernelSources;
+import dev.granary.cli.manifest.KernelSources;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;

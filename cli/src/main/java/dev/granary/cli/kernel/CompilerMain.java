@@ -1,4 +1,4 @@
-package dev.granary.cli.compiler;
+package dev.granary.cli.kernel;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
@@ -10,9 +10,9 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cache.support.FileTrees;
-import dev.granary.cli.compiler.CompilerFiles.Outcome;
-import dev.granary.cli.compiler.CompilerFiles.Request;
-import dev.granary.cli.compiler.CompilerFiles.Response;
+import dev.granary.cli.kernel.CompilerFiles.Outcome;
+import dev.granary.cli.kernel.CompilerFiles.Request;
+import dev.granary.cli.kernel.CompilerFiles.Response;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceSelection;
 import dev.granary.coordinator.config.ConfigException;

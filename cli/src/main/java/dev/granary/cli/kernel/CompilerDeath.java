@@ -1,4 +1,4 @@
-package dev.granary.cli.compiler;
+package dev.granary.cli.kernel;
 
 import java.util.List;
 import java.util.Map;

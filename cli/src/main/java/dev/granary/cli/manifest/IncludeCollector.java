@@ -1,6 +1,5 @@
-package dev.granary.cli.source;
+package dev.granary.cli.manifest;
 
-import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.source.PreprocessedText;
 

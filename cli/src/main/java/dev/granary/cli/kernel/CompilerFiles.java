@@ -1,4 +1,4 @@
-package dev.granary.cli.compiler;
+package dev.granary.cli.kernel;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
@@ -10,8 +10,8 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Target;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cli.manifest.KernelManifest;
+import dev.granary.cli.manifest.KernelSourceResolver;
 import dev.granary.cli.manifest.KernelSpec;
-import dev.granary.cli.source.KernelSourceResolver;
 import dev.granary.coordinator.recording.RecordingFile;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.gpu.KernelDescriptor;

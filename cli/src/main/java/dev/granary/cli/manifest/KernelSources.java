@@ -1,4 +1,4 @@
-package dev.granary.cli.source;
+package dev.granary.cli.manifest;
 
 import java.nio.file.Path;
 import java.util.Collections;

@@ -1,6 +1,7 @@
-package dev.granary.cli.output;
+package dev.granary.cli.kernel;
 
-import dev.granary.cli.source.KernelSources;
+import dev.granary.cli.manifest.KernelSources;
+import dev.granary.cli.output.Units;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
