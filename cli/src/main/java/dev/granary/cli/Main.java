@@ -188,27 +188,22 @@ public final class Main {
     }
 
     private static int report(Exception failure, PrintWriter err) {
-        return switch (failure) {
-            case ConfigException _, TomlException _, CommandLine.TypeConversionException _ -> {
-                err.println("granary: " + failure.getMessage());
-                yield USAGE;
-            }
-            case CommandFailedException _, LocalDirectoryException _ -> {
-                err.println("granary: " + failure.getMessage());
-                yield FAILED;
-            }
-            case IOException _ -> {
-                err.println("granary: the entries cannot be listed: " + failure.getMessage());
-                yield FAILED;
-            }
-            default -> {
-                err.println("granary: internal error; please report it:");
-                StringWriter trace = new StringWriter();
-                failure.printStackTrace(new PrintWriter(trace, true));
-                err.print(SecretRedactor.redact(trace.toString()));
-                err.flush();
-                yield FAILED;
-            }
-        };
+        boolean isMisuse = failure instanceof ConfigException
+                || failure instanceof TomlException
+                || failure instanceof CommandLine.TypeConversionException;
+        if (isMisuse
+                || failure instanceof CommandFailedException
+                || failure instanceof LocalDirectoryException) {
+            err.println("granary: " + failure.getMessage());
+        } else if (failure instanceof IOException) {
+            err.println("granary: the entries cannot be listed: " + failure.getMessage());
+        } else {
+            err.println("granary: internal error; please report it:");
+            StringWriter trace = new StringWriter();
+            failure.printStackTrace(new PrintWriter(trace, true));
+            err.print(SecretRedactor.redact(trace.toString()));
+        }
+        err.flush();
+        return isMisuse ? USAGE : FAILED;
     }
 }

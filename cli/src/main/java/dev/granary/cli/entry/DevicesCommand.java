@@ -2,7 +2,7 @@ package dev.granary.cli.entry;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
-import dev.granary.cli.option.HostDevices;
+import dev.granary.cli.option.DeviceSelection.HostDevices;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.output.Report;
 import dev.granary.gpu.Device;

@@ -112,10 +112,10 @@ public final class EvictCommand extends OutputCommand {
         List<EntryCatalog.Listed> removed = new ArrayList<>();
         List<String> failures = new ArrayList<>();
         try (ProgressLine progress = new ProgressLine(err(), "evicting", victims.size())) {
-            for (int i = 0; i < victims.size(); i++) {
-                progress.passing(i, victims.get(i).hash().hex());
-                if (from.remove(victims.get(i), failures)) {
-                    removed.add(victims.get(i));
+            for (EntryCatalog.Listed victim : victims) {
+                progress.passing(victim.hash().hex());
+                if (from.remove(victim, failures)) {
+                    removed.add(victim);
                 }
             }
         }

@@ -88,7 +88,7 @@ public final class InspectCommand extends OutputCommand {
             if (y != null) {
                 compare(required(named, x), required(argument.resolve(y, memory), y), report);
             } else if (isKeyOnly) {
-                KeyText.addWhole(required(named, x), report);
+                KeyDifference.addWholeKey(required(named, x), report);
             } else {
                 inspect(config, named, report);
             }
@@ -146,7 +146,7 @@ public final class InspectCommand extends OutputCommand {
                     .text("device", target.device())
                     .text("driver", target.driver())
                     .field("target", target.path());
-            KeyText.add(id, report);
+            KeyDifference.addKey(id, report);
             report.line("");
         }
         new ExplainedLookup(id, explanation)

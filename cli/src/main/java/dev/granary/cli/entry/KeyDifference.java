@@ -1,5 +1,7 @@
 package dev.granary.cli.entry;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.EntryMetadata;
@@ -12,6 +14,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -29,6 +32,12 @@ import java.util.stream.Collectors;
  * @param b the values in the second key
  */
 record KeyDifference(String field, List<String> a, List<String> b) {
+    private static final int MAX_CHARACTERS = 43;
+    private static final int MAX_FIELDS = 30;
+
+    /** Number of target fields, which come first in every id and are shown separately. */
+    private static final int TARGET_FIELDS = 4;
+
     private static final String NONE = "-";
 
     /** Characters that a cell of a table has at most. */
@@ -62,11 +71,11 @@ record KeyDifference(String field, List<String> a, List<String> b) {
         List<Id.Field> fields = id.fields();
         for (int i = 0; i < fields.size(); i++) {
             String name = fields.get(i).name();
-            String value = KeyText.of(fields.get(i));
+            String value = value(fields.get(i));
             if (i + 1 < fields.size()
                     && VALUES_OF_NAMES.contains(fields.get(i + 1).name())) {
                 name += " " + value;
-                value = KeyText.of(fields.get(++i));
+                value = value(fields.get(++i));
             }
             values.computeIfAbsent(name, _ -> new ArrayList<>()).add(value);
         }
@@ -177,5 +186,52 @@ record KeyDifference(String field, List<String> a, List<String> b) {
                 .filter(field -> field.name().equals(SOURCE) || field.name().equals(SPIRV))
                 .map(Id.Field::text)
                 .toList();
+    }
+
+    /** Returns the value as text; digests and values that are not UTF-8 text as hex digits. */
+    private static String value(Id.Field field) {
+        byte[] value = field.value();
+        boolean isText = !field.name().equals("sha256")
+                && Arrays.equals(field.text().getBytes(UTF_8), value);
+        return isText ? field.text() : HexFormat.of().formatHex(value);
+    }
+
+    /** Adds all fields in full. The lines of a longer value follow its name, indented. */
+    static void addWholeKey(Id id, Report report) {
+        addData(id, report);
+        for (Id.Field field : id.fields()) {
+            List<String> lines = value(field).replace("\t", "    ").lines().toList();
+            if (lines.size() <= 1) {
+                report.line((field.name() + ": " + String.join("", lines)).stripTrailing());
+            } else {
+                report.line(field.name() + ":");
+                lines.forEach(line -> report.line("    " + line));
+            }
+        }
+    }
+
+    /** Adds all fields to JSON, and the short values of the first to the text. */
+    static void addKey(Id id, Report report) {
+        addData(id, report);
+        List<Id.Field> fields = id.fields().subList(TARGET_FIELDS, id.fields().size());
+        fields.stream()
+                .limit(MAX_FIELDS)
+                .forEach(field -> report.text("  " + field.name(), excerpt(field)));
+        if (fields.size() > MAX_FIELDS) {
+            report.line("  ... and " + (fields.size() - MAX_FIELDS)
+                    + " more fields of the key; --key shows all");
+        }
+    }
+
+    private static void addData(Id id, Report report) {
+        for (Id.Field field : id.fields()) {
+            report.part("key").data("name", field.name()).data("value", value(field));
+        }
+    }
+
+    private static String excerpt(Id.Field field) {
+        String text = value(field).strip().replaceAll("\\s+", " ");
+        String start = Units.cut(text, MAX_CHARACTERS);
+        return start.equals(text) ? text : start + " (" + field.value().length + " bytes)";
     }
 }

@@ -144,7 +144,7 @@ public final class LsCommand extends OutputCommand {
             Map<EntryCatalog.Listed, Details> details) {
         try (ProgressLine progress = new ProgressLine(err(), "reading", entries.size())) {
             for (EntryCatalog.Listed entry : entries) {
-                progress.passing(details.size(), entry.hash().hex());
+                progress.passing(entry.hash().hex());
                 try (Arena memory = Arena.ofConfined()) {
                     details.put(
                             entry,

@@ -25,7 +25,6 @@ import java.nio.file.Path;
 import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
@@ -35,11 +34,7 @@ import java.util.function.ToDoubleFunction;
         description = "Write the use of a bucket by its machines into one HTML file, which needs"
                 + " no network.")
 public final class ReportCommand extends OutputCommand {
-    private static final String NONE = "-";
-
-    private static final Scale HOURS = new Scale("hours", "h", 3_600_000);
-    private static final Scale MINUTES = new Scale("minutes", "min", 60_000);
-    private static final Scale SECONDS = new Scale("seconds", "s", 1_000);
+    private static final double MINUTE = 60_000; // in milliseconds
 
     @Parameters(index = "0", paramLabel = "FILE", description = "the file to write")
     private Path file = Path.of("report.html");
@@ -63,9 +58,6 @@ public final class ReportCommand extends OutputCommand {
             defaultValue = "7",
             description = "the days, with today (default: ${DEFAULT-VALUE})")
     private int days = 7;
-
-    /** A unit of an axis, its short form, and its size. */
-    private record Scale(String unit, String symbol, double size) {}
 
     @Override
     protected boolean run(Report report) throws Exception {
@@ -96,7 +88,7 @@ public final class ReportCommand extends OutputCommand {
                         List.of("kernels used", Units.count(use.all.ids())),
                         List.of("hit rate", rate(use.all)),
                         List.of("compiled", Units.count(use.all.count(Counter.COMPILED))),
-                        List.of("time saved", time(use.all.savedMillis())),
+                        List.of("time saved", FleetUse.time(use.all.savedMillis()).text()),
                         List.of("entries", Units.count(all.entries())),
                         List.of("size", Units.bytes(all.bytes()))),
                 charts(use),
@@ -107,21 +99,16 @@ public final class ReportCommand extends OutputCommand {
     }
 
     private List<Chart> charts(FleetUse use) {
-        long mostSaved = use.days.values().stream()
-                .mapToLong(FleetUse.Sum::savedMillis)
-                .max()
-                .orElse(0);
-        Scale unit = scale(mostSaved, HOURS, MINUTES, SECONDS);
         return List.of(
                 byDay(
                         "Hit rate by day, in %",
                         use, "line", sum -> sum.hitRate().orElse(0.0) * 100, ReportCommand::rate),
                 byDay(
-                        "Compile time saved by day, in " + unit.unit(),
+                        "Compile time saved by day, in minutes",
                         use,
                         "bar",
-                        sum -> sum.savedMillis() / unit.size(),
-                        sum -> time(sum.savedMillis())),
+                        sum -> sum.savedMillis() / MINUTE,
+                        sum -> FleetUse.time(sum.savedMillis()).text()),
                 byDay(
                         "Nodes by day",
                         use,
@@ -134,16 +121,6 @@ public final class ReportCommand extends OutputCommand {
                         "bar",
                         sum -> sum.count(Counter.COMPILED),
                         sum -> Units.count(sum.count(Counter.COMPILED)) + " compiled"));
-    }
-
-    /** Returns the first scale in which the number is 2 or more, else the last one. */
-    private static Scale scale(long number, Scale... scales) {
-        for (Scale scale : scales) {
-            if (number >= 2 * scale.size()) {
-                return scale;
-            }
-        }
-        return scales[scales.length - 1];
     }
 
     private Chart byDay(
@@ -166,12 +143,6 @@ public final class ReportCommand extends OutputCommand {
     }
 
     private static String rate(FleetUse.Sum sum) {
-        return sum.hitRate().map(rate -> FleetUse.percent(rate).text()).orElse(NONE);
-    }
-
-    /** Returns text such as {@code 14.2 h}, {@code 75.0 min}, {@code 12.3 s}. */
-    private static String time(long millis) {
-        Scale scale = scale(millis, HOURS, MINUTES, SECONDS);
-        return String.format(Locale.ROOT, "%,.1f %s", millis / scale.size(), scale.symbol());
+        return sum.hitRate().map(rate -> FleetUse.percent(rate).text()).orElse("-");
     }
 }

@@ -5,11 +5,13 @@ import dev.granary.cli.output.Units;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * The log of a compiler, with the names of the user's files instead of those that the driver was
@@ -20,7 +22,7 @@ import java.util.regex.Pattern;
  * known headers is therefore in the source.
  */
 public final class BuildLog {
-    /** Maximum number of lines of an excerpt. */
+    /** Number of lines of an excerpt. */
     public static final int MAX_LINES = 20;
 
     private static final Pattern DIAGNOSTIC =
@@ -38,12 +40,6 @@ public final class BuildLog {
     private static final Pattern LINE = Pattern.compile("\\d{1,9}(?!\\d)");
 
     private final List<Block> blocks = new ArrayList<>();
-
-    /** The part of a log to show. */
-    public enum Extent {
-        FIRST_LINES,
-        WHOLE
-    }
 
     /** A diagnostic with the lines that belong to it. */
     private record Block(boolean isError, List<String> lines) {}
@@ -96,20 +92,19 @@ public final class BuildLog {
                 + place.substring(number.end());
     }
 
-    /** Returns the lines to show: in an excerpt errors come first, and a count is last. */
-    public List<String> lines(Extent extent) {
+    /** Returns at most {@code limit} lines: in an excerpt errors come first, and a count is last. */
+    public List<String> lines(int limit) {
         List<String> all =
                 blocks.stream().flatMap(block -> block.lines().stream()).toList();
-        if (extent == Extent.WHOLE || all.size() <= MAX_LINES) {
+        if (all.size() <= limit) {
             return all;
         }
-        List<String> sorted = new ArrayList<>();
-        blocks.stream().filter(Block::isError).forEach(block -> sorted.addAll(block.lines()));
-        blocks.stream()
-                .filter(block -> !block.isError())
-                .forEach(block -> sorted.addAll(block.lines()));
-        List<String> first = new ArrayList<>(sorted.subList(0, MAX_LINES - 1));
-        first.add("... and " + Units.count(all.size() - (MAX_LINES - 1))
+        List<String> first = blocks.stream()
+                .sorted(Comparator.comparing(Block::isError).reversed())
+                .flatMap(block -> block.lines().stream())
+                .limit(limit - 1)
+                .collect(Collectors.toCollection(ArrayList::new));
+        first.add("... and " + Units.count(all.size() - (limit - 1L))
                 + " more lines; --verbose shows all");
         return first;
     }

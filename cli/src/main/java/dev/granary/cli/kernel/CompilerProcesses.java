@@ -41,6 +41,7 @@ import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentLinkedDeque;
@@ -62,6 +63,13 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
 
     /** The number of programs after which a process ends, with the driver's memory for them. */
     private static final int MAX_PROGRAMS = 64;
+
+    private static final int SIGNAL_BASE = 128;
+    private static final int MAX_SIGNAL = 64;
+    private static final int SIGKILL = 9;
+    private static final Map<Integer, String> SIGNALS = Map.of(
+            4, "SIGILL", 6, "SIGABRT", 7, "SIGBUS", 8, "SIGFPE", SIGKILL, "SIGKILL", 11, "SIGSEGV",
+            15, "SIGTERM");
 
     private final Path directory;
     private final Map<String, String> variables;
@@ -293,6 +301,42 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
     }
 
     /**
+     * Returns one line with the cause of the end of a process, from its exit code and last lines.
+     *
+     * @param exitCode the exit code; 128 more than the signal if one ended the process
+     */
+    static String causeOfDeath(int exitCode, List<String> lines) {
+        int signal = exitCode - SIGNAL_BASE;
+        if (signal == SIGKILL) {
+            return "the compiler process was killed by signal 9 (SIGKILL), as the system does when"
+                    + " memory is short; if so, use fewer --jobs";
+        }
+        String end = signal > 0 && signal <= MAX_SIGNAL
+                ? "the compiler process was killed by signal " + signal
+                        + (SIGNALS.containsKey(signal) ? " (" + SIGNALS.get(signal) + ")" : "")
+                : "the compiler process ended with exit code " + exitCode;
+        return jvmCrash(lines)
+                .map(crash -> "the compiler crashed: " + crash)
+                .orElseGet(() ->
+                        lines.isEmpty() ? end : end + ": " + lines.getLast().strip());
+    }
+
+    /** Returns signal and place of a crash that the JVM has reported; empty if it has not. */
+    private static Optional<String> jvmCrash(List<String> lines) {
+        Optional<String> signal =
+                lines.stream().filter(line -> line.startsWith("#  SIG")).findFirst();
+        Optional<String> frame = lines.stream()
+                .filter(line -> line.matches("# [CVJjv]  ?\\[?.+"))
+                .findFirst();
+        return signal.map(
+                line -> oneLine(line) + frame.map(where -> ", in " + oneLine(where)).orElse(""));
+    }
+
+    private static String oneLine(String line) {
+        return line.substring(1).strip().replaceAll("\\s+", " ");
+    }
+
+    /**
      * A running compiler process, used by one thread at a time. Its output is read continuously,
      * and its last lines are kept: they show why it ended.
      */
@@ -381,7 +425,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
             }
             if (event.equals(ENDED)) {
                 process.waitFor(END_SECONDS, TimeUnit.SECONDS);
-                throw crashed(CompilerDeath.cause(
+                throw crashed(causeOfDeath(
                         process.isAlive() ? 0 : process.exitValue(), List.copyOf(lastLines)));
             }
             try {

@@ -76,7 +76,7 @@ final class JUnitReport {
         attributes("time", seconds(result.took()));
         if (!result.outcome().isSuccess()) {
             start("failure", "type", result.outcome().toString(), "message", result.failure());
-            xml.writeCharacters(valid(result.text(BuildLog.Extent.WHOLE)));
+            xml.writeCharacters(valid(result.text(Integer.MAX_VALUE)));
             xml.writeEndElement();
         }
         xml.writeEndElement();

@@ -18,7 +18,7 @@ import java.util.Optional;
 /** Report of the kernels of a manifest, and of the buckets that were used for them. */
 record KernelReport(List<KernelResult> results, GranaryStatistics statistics) {
     /** Adds rows, failures, counts and buckets to a report. */
-    void addTo(Report report, BuildLog.Extent log) {
+    void addTo(Report report, int logLines) {
         boolean hasTargets =
                 results.stream().map(KernelResult::target).distinct().count() > 1;
         boolean hasLayers = statistics.layers().size() > 1;
@@ -32,12 +32,12 @@ record KernelReport(List<KernelResult> results, GranaryStatistics statistics) {
                 .column("size:bytes", KernelReport::size)
                 .column("<id", each -> each.entry().map(Id::hash))
                 .column("-from", each -> each.from().map(Target::path))
-                .column("-error", each -> Optional.of(each.text(log)).filter(text -> !text.isEmpty()));
+                .column("-error", each -> Optional.of(each.text(logLines)).filter(text -> !text.isEmpty()));
         for (KernelResult result : results) {
             if (result.log().isPresent()) {
                 report.error("\nFAILED " + result.name()
                         + (hasTargets ? " for " + result.target().path() : "") + ": "
-                        + result.text(log));
+                        + result.text(logLines));
             } else if (result.entry().isEmpty()) {
                 report.error(result.name() + " " + result.failure());
             }

@@ -42,9 +42,9 @@ record KernelResult(
     }
 
     /** Returns the failure with the lines of its log. */
-    String text(BuildLog.Extent extent) {
+    String text(int logLines) {
         List<String> lines = new ArrayList<>(List.of(failure));
-        log.ifPresent(all -> lines.addAll(all.lines(extent)));
+        log.ifPresent(all -> lines.addAll(all.lines(logLines)));
         return String.join(System.lineSeparator(), lines);
     }
 }

@@ -53,8 +53,8 @@ abstract class KernelsCommand extends OutputCommand {
         return recording == null ? builder : builder.record(recording);
     }
 
-    /** Returns the part of build logs to show. */
-    final BuildLog.Extent extent() {
-        return isVerbose ? BuildLog.Extent.WHOLE : BuildLog.Extent.FIRST_LINES;
+    /** Returns the number of lines of build logs to show. */
+    final int logLines() {
+        return isVerbose ? Integer.MAX_VALUE : BuildLog.MAX_LINES;
     }
 }

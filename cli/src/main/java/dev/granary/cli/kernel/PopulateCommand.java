@@ -56,7 +56,7 @@ public final class PopulateCommand extends KernelsCommand {
     private List<String> targets = List.of();
 
     @Mixin
-    private OwnEngines own = new OwnEngines();
+    private PopulateEngines.OwnEngines own = new PopulateEngines.OwnEngines();
 
     @Option(
             names = "--upload-limit",
@@ -208,7 +208,7 @@ public final class PopulateCommand extends KernelsCommand {
                 population.readBack(readback, progress);
             }
             List<KernelResult> results = population.results();
-            new KernelReport(results, granary.statistics()).addTo(report, extent());
+            new KernelReport(results, granary.statistics()).addTo(report, logLines());
             KernelRunner.addOthers(others, report);
             if (like != null) {
                 report.field(

@@ -220,7 +220,7 @@ public final class Recompilation {
                 "CUDA_CACHE_DISABLE",
                 "1");
         Map<Id, Sha256> contents = new ConcurrentHashMap<>();
-        try (PopulateEngines engines = new PopulateEngines(device, List.of(), new OwnEngines())
+        try (PopulateEngines engines = new PopulateEngines(device, List.of(), new PopulateEngines.OwnEngines())
                 .open(
                         KernelRunner.geometries(KernelManifest.read(manifest)),
                         COMPILE_LIMIT,

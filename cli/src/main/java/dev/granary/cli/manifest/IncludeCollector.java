@@ -36,7 +36,7 @@ final class IncludeCollector {
     private static final String DEEP = "/d/d/d/d";
     private static final int MAX_FILES = 10_000;
 
-    private final SourceFileReader reader;
+    private final KernelSourceResolver.SourceFileReader reader;
     private final List<Location> roots = new ArrayList<>();
     private final KernelDescriptor.Builder builder;
     private final Map<String, Path> headers = new LinkedHashMap<>();
@@ -66,7 +66,7 @@ final class IncludeCollector {
     private record PendingFile(Location directory, String text) {}
 
     /** Creates a collector that searches the own and the include directories of a kernel. */
-    IncludeCollector(KernelSpec kernel, SourceFileReader reader, KernelDescriptor.Builder builder)
+    IncludeCollector(KernelSpec kernel, KernelSourceResolver.SourceFileReader reader, KernelDescriptor.Builder builder)
             throws IOException {
         this.reader = reader;
         this.builder = builder;

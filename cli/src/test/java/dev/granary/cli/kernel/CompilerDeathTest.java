@@ -15,7 +15,7 @@ class CompilerDeathTest {
         assertEquals(
                 "the compiler crashed: SIGSEGV (0xb) at pc=0x00007f, pid=1, tid=2, in C"
                         + " [libLLVM-14.so.1+0x9a2]",
-                CompilerDeath.cause(
+                CompilerProcesses.causeOfDeath(
                         134,
                         List.of(
                                 "noise",
@@ -33,26 +33,26 @@ class CompilerDeathTest {
     void others() {
         assertEquals(
                 "the compiler process was killed by signal 6 (SIGABRT): pocl: assertion failed",
-                CompilerDeath.cause(134, List.of("first", " pocl: assertion failed ")));
+                CompilerProcesses.causeOfDeath(134, List.of("first", " pocl: assertion failed ")));
         assertEquals(
                 "the compiler process was killed by signal 64",
-                CompilerDeath.cause(192, List.of()));
+                CompilerProcesses.causeOfDeath(192, List.of()));
         assertEquals(
                 "the compiler process ended with exit code 1: LLVM ERROR: out of memory",
-                CompilerDeath.cause(1, List.of("LLVM ERROR: out of memory")));
+                CompilerProcesses.causeOfDeath(1, List.of("LLVM ERROR: out of memory")));
         assertEquals(
-                "the compiler process was killed by signal 1", CompilerDeath.cause(129, List.of()));
+                "the compiler process was killed by signal 1", CompilerProcesses.causeOfDeath(129, List.of()));
         assertEquals(
                 "the compiler process ended with exit code 128",
-                CompilerDeath.cause(128, List.of()));
+                CompilerProcesses.causeOfDeath(128, List.of()));
         assertEquals(
                 "the compiler process ended with exit code 193",
-                CompilerDeath.cause(193, List.of()));
+                CompilerProcesses.causeOfDeath(193, List.of()));
         assertEquals(
                 "the compiler process ended with exit code 255: cannot open",
-                CompilerDeath.cause(255, List.of("cannot open")));
+                CompilerProcesses.causeOfDeath(255, List.of("cannot open")));
         assertEquals(
-                "the compiler process ended with exit code 0", CompilerDeath.cause(0, List.of()));
+                "the compiler process ended with exit code 0", CompilerProcesses.causeOfDeath(0, List.of()));
     }
 
     @Test
@@ -61,6 +61,6 @@ class CompilerDeathTest {
         assertEquals(
                 "the compiler process was killed by signal 9 (SIGKILL), as the system does when"
                         + " memory is short; if so, use fewer --jobs",
-                CompilerDeath.cause(137, List.of("ignored")));
+                CompilerProcesses.causeOfDeath(137, List.of("ignored")));
     }
 }
