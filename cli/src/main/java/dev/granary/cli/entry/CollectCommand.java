@@ -131,8 +131,8 @@ public final class CollectCommand extends OutputCommand {
             }
             for (CollectionPlan.Target each : plan.targets()) {
                 each.failure()
-                        .ifPresent(cause -> report.problem(
-                                each.namespace() + " is not collected: " + cause));
+                        .ifPresent(cause ->
+                                report.problem(each.namespace() + " is not collected: " + cause));
             }
             add(plan, true, report);
         }
@@ -250,12 +250,16 @@ public final class CollectCommand extends OutputCommand {
                 .column("~target", CollectionPlan.Target::namespace)
                 .column((isDeleting ? "left" : "leave") + ":leaving", each -> each.leaving()
                         .entries())
-                .column("bytes:leavingBytes", each -> Report.bytes(each.leaving().bytes()))
+                .column(
+                        "bytes:leavingBytes",
+                        each -> Report.bytes(each.leaving().bytes()))
                 .column(
                         compile + ":leavingCompileMillis",
                         each -> compileTime(each.leaving(), isOfBucket))
                 .column("stay:staying", each -> each.staying().entries())
-                .column("bytes:stayingBytes", each -> Report.bytes(each.staying().bytes()))
+                .column(
+                        "bytes:stayingBytes",
+                        each -> Report.bytes(each.staying().bytes()))
                 .column(
                         compile + ":stayingCompileMillis",
                         each -> compileTime(each.staying(), isOfBucket));

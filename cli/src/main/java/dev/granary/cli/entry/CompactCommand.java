@@ -142,7 +142,11 @@ public final class CompactCommand extends OutputCommand {
                         "missing or damaged; one in each run would be dropped")
                 .count("removed", removal.removed(), "object", "would be removed")
                 .count("waiting", plan.packed() + removal.waiting(), "object", WAITING)
-                .count("tooLarge", plan.tooLarge(), "entry", "too large for a pack would stay unpacked");
+                .count(
+                        "tooLarge",
+                        plan.tooLarge(),
+                        "entry",
+                        "too large for a pack would stay unpacked");
         addMore(plan.isTruncated(), report);
         return true;
     }

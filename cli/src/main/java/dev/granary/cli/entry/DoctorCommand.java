@@ -38,8 +38,7 @@ import java.util.Optional;
 import java.util.function.BooleanSupplier;
 
 /** {@code granary doctor}: checks all that Granary needs, with cause and cure of problems. */
-@Command(
-        description = "Show the devices; check them, the local directory and the buckets.")
+@Command(description = "Show the devices; check them, the local directory and the buckets.")
 public final class DoctorCommand extends OutputCommand {
     private static final long LOW_SPACE_BYTES = 256L << 20;
 
@@ -281,7 +280,9 @@ public final class DoctorCommand extends OutputCommand {
             String arn = "arn:aws:s3:::" + location.bucket();
             String root = location.prefix().isEmpty() ? arn : arn + "/" + location.prefix();
             return "{\n  \"Version\": \"2012-10-17\",\n  \"Statement\": [\n"
-                    + statements.replace("\"ROOT", "\"" + root).replace("\"BUCKET\"", "\"" + arn + "\"")
+                    + statements
+                            .replace("\"ROOT", "\"" + root)
+                            .replace("\"BUCKET\"", "\"" + arn + "\"")
                     + "  ]\n}";
         }
 

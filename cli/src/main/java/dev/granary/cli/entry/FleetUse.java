@@ -152,8 +152,11 @@ final class FleetUse {
                 .column("=target", Map.Entry::getKey)
                 .column("entries", each -> each.getValue().entries())
                 .column("size:bytes", each -> Report.bytes(each.getValue().bytes()))
-                .column("compile time:compileMillis", each -> time(each.getValue().compileMillis()))
-                .column("nodes", each -> targets.getOrDefault(each.getKey(), none).nodes())
+                .column(
+                        "compile time:compileMillis",
+                        each -> time(each.getValue().compileMillis()))
+                .column("nodes", each -> targets.getOrDefault(each.getKey(), none)
+                        .nodes())
                 .column("last use", each -> targets.getOrDefault(each.getKey(), none).last);
     }
 

@@ -25,8 +25,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /** {@code granary ls}: lists the entries of a place. */
-@Command(
-        description = "List the entries of the local directory, of another one, or of a bucket.")
+@Command(description = "List the entries of the local directory, of another one, or of a bucket.")
 public final class LsCommand extends OutputCommand {
     /** The sort order of the list. */
     enum Order {

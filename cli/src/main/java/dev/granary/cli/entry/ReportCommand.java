@@ -69,9 +69,7 @@ public final class ReportCommand extends OutputCommand {
             String name = bucket.config().location().toString();
             write(file, page(name, usage, use).html().getBytes(UTF_8), "the report");
         }
-        report.field("file", file.toString())
-                .field("days", days)
-                .field("nodes", use.all.nodes());
+        report.field("file", file.toString()).field("days", days).field("nodes", use.all.nodes());
         return true;
     }
 
@@ -88,7 +86,9 @@ public final class ReportCommand extends OutputCommand {
                         List.of("kernels used", Units.count(use.all.ids())),
                         List.of("hit rate", rate(use.all)),
                         List.of("compiled", Units.count(use.all.count(Counter.COMPILED))),
-                        List.of("time saved", FleetUse.time(use.all.savedMillis()).text()),
+                        List.of(
+                                "time saved",
+                                FleetUse.time(use.all.savedMillis()).text()),
                         List.of("entries", Units.count(all.entries())),
                         List.of("size", Units.bytes(all.bytes()))),
                 charts(use),

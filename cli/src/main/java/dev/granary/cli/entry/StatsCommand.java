@@ -33,8 +33,7 @@ import java.util.function.ToLongFunction;
  * {@code granary stats}: the content of a place, and for a directory the counters of all processes
  * of this machine.
  */
-@Command(
-        description = "Show what a place contains and, for a directory, what the cache has saved.")
+@Command(description = "Show what a place contains and, for a directory, what the cache has saved.")
 public final class StatsCommand extends OutputCommand {
     /** Maximum number of listed targets; a foreign bucket may have any number. */
     private static final int MAX_TARGETS = 10_000;
@@ -312,8 +311,7 @@ public final class StatsCommand extends OutputCommand {
     }
 
     /** The lookups of a tier, with their hits, and the time of all in milliseconds. */
-    private record Tier(
-            String name, long lookups, Optional<Long> hits, Optional<Double> millis) {
+    private record Tier(String name, long lookups, Optional<Long> hits, Optional<Double> millis) {
         /** Returns the share of hits; counters of older versions may have more than lookups. */
         Optional<Report.Shown> rate() {
             return hits.filter(count -> lookups > 0 && count <= lookups)

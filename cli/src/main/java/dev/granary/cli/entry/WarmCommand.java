@@ -117,8 +117,8 @@ public final class WarmCommand extends OutputCommand {
     private Warming from(BucketConfig layer, String target, GranaryConfig config, LocalTier local)
             throws ConfigException, IOException, InterruptedException {
         try (ProgressLine progress = new ProgressLine(err(), "warming", 0)) {
-            ObjLongConsumer<EntryCopier> copied = (entries, of) ->
-                    progress.passing(Units.bytes(entries.copiedBytes.sum()) + " of " + Units.bytes(of));
+            ObjLongConsumer<EntryCopier> copied = (entries, of) -> progress.passing(
+                    Units.bytes(entries.copiedBytes.sum()) + " of " + Units.bytes(of));
             if (layer instanceof BucketConfig.Directory shared) {
                 return Warming.run(shared, local, target, copied);
             }

@@ -328,8 +328,8 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
         Optional<String> frame = lines.stream()
                 .filter(line -> line.matches("# [CVJjv]  ?\\[?.+"))
                 .findFirst();
-        return signal.map(
-                line -> oneLine(line) + frame.map(where -> ", in " + oneLine(where)).orElse(""));
+        return signal.map(line ->
+                oneLine(line) + frame.map(where -> ", in " + oneLine(where)).orElse(""));
     }
 
     private static String oneLine(String line) {

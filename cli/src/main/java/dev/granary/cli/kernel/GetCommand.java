@@ -26,8 +26,7 @@ import java.util.Optional;
  * {@code granary get}: gets every kernel of a manifest through the cache, as a node does. A bucket
  * that fails costs at most 10 s, and is reported in one line.
  */
-@Command(
-        description = "Get the kernels of MANIFEST through the cache, as a node does.")
+@Command(description = "Get the kernels of MANIFEST through the cache, as a node does.")
 public final class GetCommand extends KernelsCommand {
     private static final Duration UPLOAD_LIMIT = Duration.ofMinutes(1);
 

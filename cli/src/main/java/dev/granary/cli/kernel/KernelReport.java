@@ -32,7 +32,8 @@ record KernelReport(List<KernelResult> results, GranaryStatistics statistics) {
                 .column("size:bytes", KernelReport::size)
                 .column("<id", each -> each.entry().map(Id::hash))
                 .column("-from", each -> each.from().map(Target::path))
-                .column("-error", each -> Optional.of(each.text(logLines)).filter(text -> !text.isEmpty()));
+                .column("-error", each -> Optional.of(each.text(logLines))
+                        .filter(text -> !text.isEmpty()));
         for (KernelResult result : results) {
             if (result.log().isPresent()) {
                 report.error("\nFAILED " + result.name()
@@ -91,8 +92,7 @@ record KernelReport(List<KernelResult> results, GranaryStatistics statistics) {
     }
 
     private static Report.Shown target(KernelResult result) {
-        return new Report.Shown(
-                result.target().path(), "for " + result.target().path());
+        return new Report.Shown(result.target().path(), "for " + result.target().path());
     }
 
     private static Report.Shown size(KernelResult result) {

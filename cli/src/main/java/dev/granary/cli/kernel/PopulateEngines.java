@@ -196,14 +196,15 @@ final class PopulateEngines implements AutoCloseable {
                 throw new ConfigException(
                         "--engine " + name + " does not implement " + Engine.class.getName());
             } catch (ClassNotFoundException e) {
-                throw new ConfigException(
-                        "--engine " + name + ": there is no such class; give its jar by --class-path");
+                throw new ConfigException("--engine " + name
+                        + ": there is no such class; give its jar by --class-path");
             } catch (InvocationTargetException e) {
                 throw new CommandFailedException("the engine " + name
                         + " cannot be opened, nothing was compiled: " + e.getCause());
             } catch (ReflectiveOperationException e) {
                 throw new ConfigException("--engine " + name + " is not public, has no public"
-                        + " constructor without parameters, or does not take KernelDescriptor: " + e);
+                        + " constructor without parameters, or does not take KernelDescriptor: "
+                        + e);
             }
         }
     }

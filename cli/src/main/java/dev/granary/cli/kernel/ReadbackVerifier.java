@@ -69,8 +69,7 @@ final class ReadbackVerifier {
         return unreadable;
     }
 
-    private Map<Id, String> round(Collection<Id> ids, IntConsumer progress)
-            throws ConfigException {
+    private Map<Id, String> round(Collection<Id> ids, IntConsumer progress) throws ConfigException {
         Map<Id, String> unreadable = new ConcurrentHashMap<>();
         try (PersistentCache reader = TierFactory.openForBackground(bucket);
                 ExecutorService threads = Executors.newFixedThreadPool(
@@ -78,8 +77,7 @@ final class ReadbackVerifier {
             for (Id id : ids) {
                 threads.execute(() -> {
                     try {
-                        problem(id, reader, progress)
-                                .ifPresent(cause -> unreadable.put(id, cause));
+                        problem(id, reader, progress).ifPresent(cause -> unreadable.put(id, cause));
                     } catch (RuntimeException e) {
                         unreadable.put(id, e.toString());
                     }

@@ -186,8 +186,7 @@ public final class Recompilation {
                     LoadResult read = catalog.read(
                             new EntryCatalog.Listed(id.target().path(), id.hash(), 0, 0));
                     if (read instanceof LoadResult.Hit(var entry)) {
-                        sampled.add(new Sampled(
-                                kernel.options(), descriptor, entry.contentHash()));
+                        sampled.add(new Sampled(kernel.options(), descriptor, entry.contentHash()));
                         all.put(id, sampled.getLast());
                     }
                 }
@@ -220,7 +219,8 @@ public final class Recompilation {
                 "CUDA_CACHE_DISABLE",
                 "1");
         Map<Id, Sha256> contents = new ConcurrentHashMap<>();
-        try (PopulateEngines engines = new PopulateEngines(device, List.of(), new PopulateEngines.OwnEngines())
+        try (PopulateEngines engines = new PopulateEngines(
+                        device, List.of(), new PopulateEngines.OwnEngines())
                 .open(
                         KernelRunner.geometries(KernelManifest.read(manifest)),
                         COMPILE_LIMIT,

@@ -66,7 +66,10 @@ final class IncludeCollector {
     private record PendingFile(Location directory, String text) {}
 
     /** Creates a collector that searches the own and the include directories of a kernel. */
-    IncludeCollector(KernelSpec kernel, KernelSourceResolver.SourceFileReader reader, KernelDescriptor.Builder builder)
+    IncludeCollector(
+            KernelSpec kernel,
+            KernelSourceResolver.SourceFileReader reader,
+            KernelDescriptor.Builder builder)
             throws IOException {
         this.reader = reader;
         this.builder = builder;

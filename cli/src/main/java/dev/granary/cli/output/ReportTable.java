@@ -128,7 +128,8 @@ public final class ReportTable<R> {
 
     private void printRest(PrintWriter out) {
         if (rows.size() > limit) {
-            out.println("... and " + Units.count(rows.size() - (long) limit) + " more; --json lists all");
+            out.println("... and " + Units.count(rows.size() - (long) limit)
+                    + " more; --json lists all");
         }
     }
 

@@ -164,7 +164,10 @@ class WarmingTest {
         Warming report = warm(fleet.config("node").build(), BulkEntryReader.UnpackedEntries.READ);
         assertEquals(
                 List.of(11L, 9L, false),
-                List.of(report.entries().copied(), report.entries().failed.sum(), report.isWhole()));
+                List.of(
+                        report.entries().copied(),
+                        report.entries().failed.sum(),
+                        report.isWhole()));
         assertTrue(
                 report.entries().failures.keySet().stream()
                         .anyMatch(cause -> cause.startsWith("damaged")),

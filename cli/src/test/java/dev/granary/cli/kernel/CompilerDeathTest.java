@@ -41,7 +41,8 @@ class CompilerDeathTest {
                 "the compiler process ended with exit code 1: LLVM ERROR: out of memory",
                 CompilerProcesses.causeOfDeath(1, List.of("LLVM ERROR: out of memory")));
         assertEquals(
-                "the compiler process was killed by signal 1", CompilerProcesses.causeOfDeath(129, List.of()));
+                "the compiler process was killed by signal 1",
+                CompilerProcesses.causeOfDeath(129, List.of()));
         assertEquals(
                 "the compiler process ended with exit code 128",
                 CompilerProcesses.causeOfDeath(128, List.of()));
@@ -52,7 +53,8 @@ class CompilerDeathTest {
                 "the compiler process ended with exit code 255: cannot open",
                 CompilerProcesses.causeOfDeath(255, List.of("cannot open")));
         assertEquals(
-                "the compiler process ended with exit code 0", CompilerProcesses.causeOfDeath(0, List.of()));
+                "the compiler process ended with exit code 0",
+                CompilerProcesses.causeOfDeath(0, List.of()));
     }
 
     @Test

@@ -169,8 +169,8 @@ class ReadbackVerifierTest {
         fleet.requests();
         assertEquals(Optional.empty(), StoreOptions.problem(bucket));
         assertEquals(1, fleet.requests().size());
-        String missing =
-                StoreOptions.problem(layers("s3://no-such-bucket/ci").getFirst()).orElseThrow();
+        String missing = StoreOptions.problem(layers("s3://no-such-bucket/ci").getFirst())
+                .orElseThrow();
         assertTrue(missing.matches("there is no bucket no-such-bucket.*; .*create it.*"), missing);
         fleet.plan(FaultPlan.always(new Fault.Lost(Fault.DENIED)));
         assertEquals(Optional.empty(), StoreOptions.problem(bucket));

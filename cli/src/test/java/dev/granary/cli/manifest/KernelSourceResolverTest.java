@@ -390,7 +390,8 @@ class KernelSourceResolverTest {
     void missingHeader() {
         Path file = tree.resolve("missing.h");
         String message = String.valueOf(
-                assertThrows(IOException.class, () -> new KernelSourceResolver.SourceFileReader().text(file))
+                assertThrows(IOException.class, () -> new KernelSourceResolver.SourceFileReader()
+                                .text(file))
                         .getMessage());
         assertTrue(message.startsWith("there is no file " + file + ": "), message);
         assertFalse(message.contains("correct source"), message);
@@ -402,7 +403,8 @@ class KernelSourceResolverTest {
         Path file = Path.of("/proc/self/mem"); // address 0 is not mapped
         assumeTrue(Files.isReadable(file), "no /proc/self/mem: Linux only");
         String message = String.valueOf(
-                assertThrows(IOException.class, () -> new KernelSourceResolver.SourceFileReader().content(file))
+                assertThrows(IOException.class, () -> new KernelSourceResolver.SourceFileReader()
+                                .content(file))
                         .getMessage());
         assertTrue(message.startsWith(file + " cannot be read: "), message);
     }

@@ -92,7 +92,8 @@ class ReportTest {
         report.markdown();
         report.field("place", "s3://a_b/*c*").line("").line("a [link](x) <b>");
         List<String> headings = List.of("name", "<kind", "count");
-        table(report, "", headings, List.of("a|b`c`", "x", 1), List.of("c", "x", 1)).limit(1);
+        table(report, "", headings, List.of("a|b`c`", "x", 1), List.of("c", "x", 1))
+                .limit(1);
         report.print();
         assertEquals("""
                 * place: s3\\://a\\_b/\\*c\\*
