@@ -39,7 +39,7 @@ import java.util.function.Function;
                 + " any time.")
 public final class CollectCommand extends OutputCommand {
     @Mixin
-    private LayerOptions place = new LayerOptions();
+    private PlaceOptions.Layer place = new PlaceOptions.Layer();
 
     @Option(
             names = "--unused",

@@ -45,7 +45,7 @@ public final class CompactCommand extends OutputCommand {
             "not used any more: removed by a compact after the grace period";
 
     @Mixin
-    private LayerOptions place = new LayerOptions();
+    private PlaceOptions.Layer place = new PlaceOptions.Layer();
 
     @Mixin
     private TargetOption targets = new TargetOption();

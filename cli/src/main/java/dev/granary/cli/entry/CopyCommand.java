@@ -2,9 +2,9 @@ package dev.granary.cli.entry;
 
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.format.EntrySigner;
-import dev.granary.cli.option.BucketOptions;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.OutputCommand;
+import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
@@ -39,7 +39,7 @@ public final class CopyCommand extends OutputCommand {
     private String destination = "";
 
     @Mixin
-    private BucketOptions buckets = new BucketOptions();
+    private StoreOptions.Buckets buckets = new StoreOptions.Buckets();
 
     @Mixin
     private SelectionOptions selection = new SelectionOptions();
@@ -60,21 +60,21 @@ public final class CopyCommand extends OutputCommand {
         }
         try (Place from = Place.source(source, buckets.builder(source, destination));
                 Place to = Place.destination(destination, buckets.builder(source, destination))) {
-            if (from.name().equals(to.name())) {
-                throw new ConfigException("FROM and TO are the same place: " + from.name());
+            if (from.name.equals(to.name)) {
+                throw new ConfigException("FROM and TO are the same place: " + from.name);
             }
             EntryCopier copier;
             List<EntryCatalog.Listed> entries;
             try (ProgressLine progress = new ProgressLine(err(), "copying", 0)) {
-                progress.passing(from.name());
-                entries = selection.from(Place.entries(from.catalog()));
+                progress.passing(from.name);
+                entries = selection.from(Place.entries(from.catalog));
                 if (entries.isEmpty()) {
-                    throw new CommandFailedException(from.name()
+                    throw new CommandFailedException(from.name
                             + (selection.isGiven()
                                     ? " has no entries that were selected to copy"
                                     : " has no entries to copy"));
                 }
-                progress.passing(to.name());
+                progress.passing(to.name);
                 to.prepare();
                 copier = EntryCopier.into(
                         to,
@@ -83,8 +83,8 @@ public final class CopyCommand extends OutputCommand {
                                 + Units.plural(entries.size(), "entry")));
                 copier.copy(entries, isSigning, from, to);
             }
-            report.field("from", from.name())
-                    .field("to", to.name())
+            report.field("from", from.name)
+                    .field("to", to.name)
                     .data("selected", entries.size());
             Place.add("copied", copier.copied.sum(), copier.copiedBytes.sum(), report)
                     .field("present", copier.present.sum());

@@ -66,7 +66,7 @@ public final class EvictCommand extends OutputCommand {
             List<EntryCatalog.Listed> all = Place.entries(from.files());
             List<EntryCatalog.Listed> victims = victims(selection.from(all));
             boolean isRemoving = !isDry && (!isAll || isConfirmed);
-            report.field("place", from.name());
+            report.field("place", from.name);
             List<EntryCatalog.Listed> removed =
                     isRemoving ? remove(from, victims, report) : victims;
             long bytes = Place.bytes(removed);

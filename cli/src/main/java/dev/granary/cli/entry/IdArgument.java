@@ -94,7 +94,7 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
         List<String> searched = new ArrayList<>();
         for (Place.Opener tier : Place.tiers(config)) {
             try (Place place = tier.open()) {
-                List<EntryCatalog.Listed> found = Place.entries(place.catalog()).stream()
+                List<EntryCatalog.Listed> found = Place.entries(place.catalog).stream()
                         .filter(entry -> entry.hash().hex().startsWith(prefix))
                         .toList();
                 if (found.size() > 1) {
@@ -103,9 +103,9 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
                 }
                 if (!found.isEmpty()) {
                     EntryCatalog.Listed listed = found.getFirst();
-                    return sound("entry " + listed.hash(), place.catalog().read(listed, memory));
+                    return sound("entry " + listed.hash(), place.catalog.read(listed, memory));
                 }
-                searched.add(place.name());
+                searched.add(place.name);
             }
         }
         throw new CommandFailedException(

@@ -186,7 +186,7 @@ public final class InspectCommand extends OutputCommand {
                 Optional<Id> nearest = KeyDifference.nearest(place, id);
                 if (nearest.isPresent()) {
                     Sha256 found = nearest.get().hash();
-                    report.line("").field("nearest", found, found + " in " + place.name());
+                    report.line("").field("nearest", found, found + " in " + place.name);
                     KeyDifference.add(id, nearest.get(), "lookup", "entry", report);
                     return;
                 }

@@ -137,14 +137,14 @@ record KeyDifference(String field, List<String> a, List<String> b) {
      * Of equally near ones, the most recently used is returned.
      */
     static Optional<Id> nearest(Place place, Id id) throws IOException {
-        List<EntryCatalog.Listed> all = Place.entries(place.catalog());
+        List<EntryCatalog.Listed> all = Place.entries(place.catalog);
         List<String> sources = sources(id);
         Optional<Id> nearest = Optional.empty();
         int least = Integer.MAX_VALUE;
         for (EntryCatalog.Listed listed :
                 all.subList(0, Math.min(place.maxSearched(), all.size()))) {
             try (Arena memory = Arena.ofConfined()) {
-                if (place.catalog().read(listed, memory) instanceof LoadResult.Hit(Entry entry)
+                if (place.catalog.read(listed, memory) instanceof LoadResult.Hit(Entry entry)
                         && !entry.id().equals(id)
                         && isOfSameKernel(entry, sources)) {
                     int distance = distance(between(id, entry.id()));

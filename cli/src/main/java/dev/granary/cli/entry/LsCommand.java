@@ -92,12 +92,12 @@ public final class LsCommand extends OutputCommand {
             }
             List<EntryCatalog.Listed> all;
             try (ProgressLine progress = new ProgressLine(err(), "listing", 0)) {
-                progress.passing(inventory.name());
-                all = selection.from(Place.entries(inventory.catalog())).stream()
+                progress.passing(inventory.name);
+                all = selection.from(Place.entries(inventory.catalog)).stream()
                         .sorted(comparator())
                         .toList();
             }
-            report.data("place", inventory.name());
+            report.data("place", inventory.name);
             Map<EntryCatalog.Listed, Details> details = new HashMap<>();
             if (isByCompile) { // compile times are known only after all entries have been read
                 read(inventory, all, details);
@@ -123,7 +123,7 @@ public final class LsCommand extends OutputCommand {
                     .data("selectedBytes", bytes)
                     .line((shown.size() < all.size() ? Units.count(shown.size()) + " of " : "")
                             + Units.plural(all.size(), "entry") + ", " + Units.bytes(bytes) + " in "
-                            + inventory.name());
+                            + inventory.name);
             return true;
         }
     }
@@ -147,7 +147,7 @@ public final class LsCommand extends OutputCommand {
                 try (Arena memory = Arena.ofConfined()) {
                     details.put(
                             entry,
-                            switch (inventory.catalog().read(entry, memory)) {
+                            switch (inventory.catalog.read(entry, memory)) {
                                 case LoadResult.Hit(Entry sound) ->
                                     new Details(
                                             Optional.of(sound.compileTime()),

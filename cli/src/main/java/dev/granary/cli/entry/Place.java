@@ -38,20 +38,12 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
     private static final String SCHEME_END = "://";
     private static final List<String> LAYERS = List.of("s3" + SCHEME_END, "file" + SCHEME_END);
 
-    private final String name;
-    private final EntryCatalog catalog;
+    final String name;
+    final EntryCatalog catalog;
 
     Place(String name, EntryCatalog catalog) {
         this.name = name;
         this.catalog = catalog;
-    }
-
-    public final String name() {
-        return name;
-    }
-
-    public final EntryCatalog catalog() {
-        return catalog;
     }
 
     /** Returns the number of entries that a search may read; in a bucket each is a request. */
@@ -126,7 +118,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
     /** Refuses a directory that has no entries and never had one. */
     public static void requireEntries(Place place) throws ConfigException {
         if (place instanceof DirectoryPlace local && !local.files().exists()) {
-            throw new ConfigException(SafeText.of(place.name())
+            throw new ConfigException(SafeText.of(place.name)
                     + (Files.isDirectory(local.directory())
                             ? " has no entries: it has no subdirectory v3"
                             : " is not a directory"));

@@ -1,7 +1,6 @@
 package dev.granary.cli.entry;
 
-import dev.granary.cli.option.BucketOptions;
-import dev.granary.cli.option.LocalOptions;
+import dev.granary.cli.option.StoreOptions;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -27,10 +26,10 @@ public final class PlaceOptions {
     private @Nullable String place;
 
     @Mixin
-    private LocalOptions local = new LocalOptions();
+    private StoreOptions.Local local = new StoreOptions.Local();
 
     @Mixin
-    private BucketOptions buckets = new BucketOptions();
+    private StoreOptions.Buckets buckets = new StoreOptions.Buckets();
 
     /** Opens the place to read from it. A directory may be that of another user. */
     public Place open() throws ConfigException, LocalDirectoryException {
@@ -49,7 +48,7 @@ public final class PlaceOptions {
 
     /** Opens the bucket that {@code place} names, else the first configured one. */
     public static BucketTier openBucket(
-            @Nullable String place, LocalOptions local, BucketOptions buckets)
+            @Nullable String place, StoreOptions.Local local, StoreOptions.Buckets buckets)
             throws ConfigException {
         GranaryConfigBuilder settings = buckets.set(local.builder());
         return TierFactory.bucketForBackground(
@@ -92,5 +91,39 @@ public final class PlaceOptions {
         return Place.isLayer(place)
                 ? Optional.empty()
                 : Optional.of(builder.directory(place).build());
+    }
+
+    /** The writable layer on which a command works: by default the first one. */
+    public static final class Layer {
+        @Parameters(
+                arity = "0..1",
+                paramLabel = "PLACE",
+                description = "s3://NAME/PREFIX, or file:///PATH to collect; default: the first"
+                        + " writable layer of GRANARY_BUCKET")
+        private @Nullable String place;
+
+        @Mixin
+        private StoreOptions.Local local = new StoreOptions.Local();
+
+        @Mixin
+        private StoreOptions.Buckets buckets = new StoreOptions.Buckets();
+
+        /** Returns the layer, a bucket or a shared directory. */
+        public BucketConfig layer() throws ConfigException {
+            return place == null
+                    ? StoreOptions.firstWritable(
+                            buckets.set(local.builder()).build(),
+                            "give s3://NAME/PREFIX or set GRANARY_BUCKET.")
+                    : Place.writableLayer(place, buckets.builder(place));
+        }
+
+        /**
+         * Opens a bucket, with what the local directory has of its packs.
+         *
+         * @throws ConfigException if the layer is a directory
+         */
+        public BucketTier open(BucketConfig layer) throws ConfigException {
+            return TierFactory.bucket(layer, TierFactory.directory(local.builder().build()));
+        }
     }
 }

@@ -4,8 +4,8 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Sha256;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.Converters;
-import dev.granary.cli.option.LocalOptions;
 import dev.granary.cli.option.OutputCommand;
+import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -32,7 +32,7 @@ import java.util.Map;
                 + " plans whose trial did. They are not tried for a day.")
 public final class QuarantineCommand extends OutputCommand {
     @Mixin
-    private LocalOptions local = new LocalOptions();
+    private StoreOptions.Local local = new StoreOptions.Local();
 
     @Option(
             names = "--clear",

@@ -3,9 +3,8 @@ package dev.granary.cli.entry;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cli.entry.StatsCommand.Usage;
-import dev.granary.cli.option.BucketOptions;
-import dev.granary.cli.option.LocalOptions;
 import dev.granary.cli.option.OutputCommand;
+import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.output.HtmlPage;
 import dev.granary.cli.output.HtmlPage.Chart;
 import dev.granary.cli.output.Report;
@@ -47,10 +46,10 @@ public final class ReportCommand extends OutputCommand {
     private @Nullable String place;
 
     @Mixin
-    private LocalOptions local = new LocalOptions();
+    private StoreOptions.Local local = new StoreOptions.Local();
 
     @Mixin
-    private BucketOptions buckets = new BucketOptions();
+    private StoreOptions.Buckets buckets = new StoreOptions.Buckets();
 
     @Option(
             names = "--days",

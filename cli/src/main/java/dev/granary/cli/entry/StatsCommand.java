@@ -134,18 +134,18 @@ public final class StatsCommand extends OutputCommand {
             Optional<GranaryConfig> local = place.config();
             if (isReset && local.isEmpty()) {
                 throw new ConfigException(
-                        "--reset has no effect on " + inventory.name() + ": it has no counters");
+                        "--reset has no effect on " + inventory.name + ": it has no counters");
             }
-            Map<String, Usage> usage = usage(inventory.catalog(), err());
+            Map<String, Usage> usage = usage(inventory.catalog, err());
             Map<String, Long> totals = local.isPresent() ? totals(local.get()) : Map.of();
             if (isPrometheus) {
-                printMetrics(inventory.name(), local, usage, totals);
+                printMetrics(inventory.name, local, usage, totals);
                 return;
             }
-            report.field("place", inventory.name());
+            report.field("place", inventory.name);
             local.ifPresent(config ->
                     report.field("capacity:capacityBytes", Report.bytes(config.capacityBytes())));
-            add(usage, inventory.catalog(), report);
+            add(usage, inventory.catalog, report);
             local.ifPresent(config -> add(config, totals, usage.isEmpty(), report));
         }
     }

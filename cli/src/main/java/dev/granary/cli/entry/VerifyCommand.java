@@ -42,8 +42,8 @@ public final class VerifyCommand extends OutputCommand {
     protected boolean run(Report report) throws Exception {
         if (recompilation.isRequested()) {
             try (Place stored = place.open()) {
-                report.field("place", stored.name());
-                return recompilation.check(stored.catalog(), report, err());
+                report.field("place", stored.name);
+                return recompilation.check(stored.catalog, report, err());
             }
         }
         try (Place from = isRepairing
@@ -51,7 +51,7 @@ public final class VerifyCommand extends OutputCommand {
                         + " kernels again by granary populate")
                 : place.open()) {
             EntryCopier read = read(from);
-            add(from.name(), read, report);
+            add(from.name, read, report);
             switch (from) {
                 case BucketPlace _ ->
                     report.field("received:receivedBytes", Report.bytes(read.receivedBytes.sum()));
@@ -71,8 +71,8 @@ public final class VerifyCommand extends OutputCommand {
 
     private EntryCopier read(Place from) throws IOException, InterruptedException {
         try (ProgressLine progress = new ProgressLine(err(), "verifying", 0)) {
-            progress.passing(from.name());
-            List<EntryCatalog.Listed> entries = selection.from(Place.entries(from.catalog()));
+            progress.passing(from.name);
+            List<EntryCatalog.Listed> entries = selection.from(Place.entries(from.catalog));
             EntryCopier reader = EntryCopier.ofNone(
                     entry -> isRepairing
                             && from instanceof DirectoryPlace local

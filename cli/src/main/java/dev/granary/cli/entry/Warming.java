@@ -88,7 +88,7 @@ public record Warming(
         AtomicLong room = new AtomicLong(local.capacityBytes());
         Set<Sha256> present = contents(local, namespace, room);
         DirectoryPlace place = Place.of(shared);
-        List<EntryCatalog.Listed> all = Place.entries(place.catalog()).stream()
+        List<EntryCatalog.Listed> all = Place.entries(place.catalog).stream()
                 .filter(entry -> entry.namespace().equals(namespace))
                 .toList();
         List<EntryCatalog.Listed> wanted =

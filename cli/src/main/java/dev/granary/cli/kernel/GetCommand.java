@@ -62,7 +62,7 @@ public final class GetCommand extends KernelsCommand {
                 progress.passing("to the bucket");
                 flush(granary);
             }
-            new KernelReport(results, granary.statistics()).addTo(report, logLines());
+            KernelResult.addTo(report, results, granary.statistics(), logLines());
             KernelRunner.addOthers(KernelRunner.others(List.of(engine), all), report);
             boolean hasFailed =
                     addFailures(config.buckets(), granary.statistics().layers(), published, report);

@@ -204,7 +204,7 @@ public final class PopulateCommand extends KernelsCommand {
                 population.readBack(readback, progress);
             }
             List<KernelResult> results = population.results();
-            new KernelReport(results, granary.statistics()).addTo(report, logLines());
+            KernelResult.addTo(report, results, granary.statistics(), logLines());
             KernelRunner.addOthers(others, report);
             if (like != null) {
                 report.field(

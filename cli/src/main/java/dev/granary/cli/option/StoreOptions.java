@@ -8,9 +8,12 @@ import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.s3.BucketTier;
 
+import org.jspecify.annotations.Nullable;
+
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 
@@ -25,10 +28,10 @@ public final class StoreOptions {
     private List<String> buckets = List.of();
 
     @Mixin
-    private BucketOptions settings = new BucketOptions();
+    private Buckets settings = new Buckets();
 
     @Mixin
-    private LocalOptions local = new LocalOptions();
+    private Local local = new Local();
 
     public GranaryConfigBuilder builder() throws ConfigException {
         GranaryConfigBuilder builder = local.builder();
@@ -66,6 +69,76 @@ public final class StoreOptions {
         }
         try (BucketTier tier = TierFactory.bucketForBackground(bucket)) {
             return tier.reach().map(problem -> problem.cause() + "; " + problem.cure());
+        }
+    }
+
+    /** The options of the local directory, which override the environment and the file. */
+    public static final class Local {
+        @Option(
+                names = "--dir",
+                paramLabel = "DIR",
+                description =
+                        "the local directory (GRANARY_DIR; default: granary under XDG_CACHE_HOME)")
+        private @Nullable String directory;
+
+        @Option(
+                names = "--capacity",
+                paramLabel = "SIZE",
+                description = "the capacity of the local directory, such as 4GiB, or a number of MiB"
+                        + " (GRANARY_CAPACITY)")
+        private @Nullable String capacity;
+
+        /** Returns true if an option was given. */
+        public boolean isGiven() {
+            return directory != null || capacity != null;
+        }
+
+        public GranaryConfigBuilder builder() throws ConfigException {
+            GranaryConfigBuilder builder = GranaryConfig.builder();
+            if (directory != null) {
+                builder.directory(directory);
+            }
+            if (capacity != null) {
+                builder.capacity(capacity);
+            }
+            return builder;
+        }
+    }
+
+    /** The options of all buckets. Each overrides the environment and the configuration file. */
+    public static final class Buckets {
+        @Option(
+                names = "--endpoint",
+                paramLabel = "URL",
+                description = "the object store's address (GRANARY_S3_ENDPOINT)")
+        private @Nullable String endpoint;
+
+        @Option(
+                names = "--client",
+                paramLabel = "aws|minio",
+                description = "the client library (GRANARY_S3_CLIENT)")
+        private @Nullable String client;
+
+        /** Returns a configuration with the given options, which need a bucket among the places. */
+        public GranaryConfigBuilder builder(String... places) throws ConfigException {
+            if ((endpoint != null || client != null)
+                    && Arrays.stream(places).noneMatch(place -> place.startsWith("s3:"))) {
+                throw new ConfigException(
+                        "--endpoint and --client have no effect on a directory; name a"
+                                + " bucket: they belong to s3:// places");
+            }
+            return set(GranaryConfig.builder());
+        }
+
+        /** Sets the given options in a configuration. */
+        public GranaryConfigBuilder set(GranaryConfigBuilder builder) throws ConfigException {
+            if (endpoint != null) {
+                builder.endpoint(endpoint);
+            }
+            if (client != null) {
+                builder.client(client);
+            }
+            return builder;
         }
     }
 }

@@ -98,7 +98,7 @@ class CountersTest {
     void reports() {
         StringWriter out = new StringWriter();
         Report report = new Report(new PrintWriter(out), new PrintWriter(out), true);
-        new KernelReport(List.of(), statistics(layer())).addTo(report, BuildLog.MAX_LINES);
+        KernelResult.addTo(report, List.of(), statistics(layer()), BuildLog.MAX_LINES);
         report.print();
         JsonObject json = JsonParser.parseString(out.toString()).getAsJsonObject();
         assertEquals(descriptions().keySet(), json.getAsJsonObject("counters").keySet());
