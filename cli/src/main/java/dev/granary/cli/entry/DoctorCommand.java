@@ -33,7 +33,6 @@ import picocli.CommandLine.Parameters;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 
@@ -289,7 +288,7 @@ public final class DoctorCommand extends OutputCommand {
         /** Returns the name as an option has it. */
         @Override
         public String toString() {
-            return name().toLowerCase(Locale.ROOT).replace('_', '-');
+            return Units.word(this);
         }
     }
 }

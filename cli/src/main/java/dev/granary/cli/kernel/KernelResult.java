@@ -12,7 +12,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -113,7 +112,7 @@ record KernelResult(
             report.part("buckets")
                     .data("name", layer.name())
                     .data("failure", layer.failure().orElse(""))
-                    .data("breaker", layer.breaker().map(KernelResult::state))
+                    .data("breaker", layer.breaker())
                     .data("counters", layer.counters());
             int position = i;
             long kernels = results.stream()
@@ -149,11 +148,7 @@ record KernelResult(
         long openings = layer.count(Counter.BREAKER_OPENINGS);
         return Units.plural(layer.count(Counter.BUCKET_REQUESTS), "request") + ", "
                 + Units.plural(layer.count(Counter.BUCKET_RETRIES), "retry") + ", circuit breaker "
-                + state(layer.breaker().orElseThrow())
+                + Units.word(layer.breaker().orElseThrow())
                 + (openings == 0 ? "" : " (opened " + Units.plural(openings, "time") + ")");
-    }
-
-    private static String state(LayerStatistics.Breaker breaker) {
-        return breaker.name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 }

@@ -240,6 +240,7 @@ public final class Report {
             case Duration time -> Units.time(time);
             case Instant time -> MINUTE.format(time);
             case Sha256 hash -> hash.hex().substring(0, Units.SHORT_ID);
+            case Enum<?> constant -> Units.word(constant);
             case Collection<?> values ->
                 String.join(", ", values.stream().map(Report::text).toList());
             default -> value.toString();
@@ -257,6 +258,7 @@ public final class Report {
             case Boolean flag -> new JsonPrimitive(flag);
             case Duration time -> new JsonPrimitive(Units.millis(time));
             case Sha256 hash -> new JsonPrimitive(hash.hex());
+            case Enum<?> constant -> new JsonPrimitive(Units.word(constant));
             case Collection<?> values -> {
                 JsonArray array = new JsonArray();
                 values.forEach(each -> array.add(json(each)));

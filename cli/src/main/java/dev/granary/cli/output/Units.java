@@ -61,6 +61,11 @@ public final class Units {
         return Math.round(time.toNanos() / 1e3) / 1e3;
     }
 
+    /** Returns the word for a constant, such as {@code timed-out}. */
+    public static String word(Enum<?> constant) {
+        return constant.name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+
     /** Returns text such as {@code 10,000}. */
     public static String count(long count) {
         return String.format(Locale.ROOT, "%,d", count);
