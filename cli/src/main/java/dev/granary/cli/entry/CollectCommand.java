@@ -184,7 +184,6 @@ public final class CollectCommand extends OutputCommand {
                 target, unusedDays(), budget == null ? Long.MAX_VALUE : budget, isAll);
     }
 
-    /** Returns the number of days, rounded up. */
     private int unusedDays() {
         return (int) unused.plusDays(1).minusNanos(1).toDays();
     }

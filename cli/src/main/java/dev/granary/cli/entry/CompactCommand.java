@@ -117,7 +117,6 @@ public final class CompactCommand extends OutputCommand {
         return isSuccess;
     }
 
-    /** Plans a compaction without doing it. */
     private boolean plan(BucketConfig bucket, BulkBucket bulk, String target, Report report)
             throws CompactionException {
         CompactionPlan plan = bulk.compactor(target).plan(Set.copyOf(without));

@@ -25,7 +25,6 @@ public final class DevicesCommand extends OutputCommand {
         return true;
     }
 
-    /** Adds the devices of this machine to a report. */
     static void add(Report report) {
         List<HostDevices> backends = Backend.OWN.stream().map(HostDevices::of).toList();
         for (HostDevices backend : backends) {

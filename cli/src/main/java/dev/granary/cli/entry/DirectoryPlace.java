@@ -72,7 +72,6 @@ public final class DirectoryPlace extends Place {
         }
     }
 
-    /** Reports entries that could not be removed. */
     public static void addFailures(List<String> failures, Report report) {
         if (!failures.isEmpty()) {
             report.problem(Units.plural(failures.size(), "entry") + " cannot be removed: "

@@ -96,7 +96,6 @@ public final class DoctorCommand extends OutputCommand {
         return isHealthy;
     }
 
-    /** Adds a check to the report. Returns false for a problem. */
     private static boolean add(Report report, String subject, CheckResult result) {
         Report check = report.part("checks").data("subject", subject);
         switch (result) {

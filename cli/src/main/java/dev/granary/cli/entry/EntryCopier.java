@@ -199,7 +199,6 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
         progress.accept(this);
     }
 
-    /** Returns the number of copied entries. */
     public long copied() {
         return copied.sum();
     }

@@ -133,7 +133,6 @@ final class FleetUse {
         addMisses(report);
     }
 
-    /** Adds a table of the days. */
     ReportTable<?> addDays(Report report) {
         return report.table("byDay", days.entrySet())
                 .column("day", Map.Entry::getKey)
@@ -160,7 +159,6 @@ final class FleetUse {
                 .column("last use", each -> targets.getOrDefault(each.getKey(), none).last);
     }
 
-    /** Adds a table of the misses of all days by their cause. */
     ReportTable<?> addMisses(Report report) {
         List<Counter> causes =
                 CAUSES.stream().filter(cause -> all.count(cause) > 0).toList();

@@ -52,7 +52,6 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
      */
     record Named(Id id, Optional<Entry> entry, boolean isFile, Optional<KernelDescriptor> kernel) {}
 
-    /** Returns the id that an argument names. */
     Named resolve(String argument, Arena memory)
             throws ConfigException, CommandFailedException, TomlException, IOException {
         if (argument.matches(DIGITS)) {

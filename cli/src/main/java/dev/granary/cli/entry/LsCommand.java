@@ -128,7 +128,6 @@ public final class LsCommand extends OutputCommand {
         }
     }
 
-    /** Adds a table of entries. */
     static ReportTable<EntryCatalog.Listed> add(List<EntryCatalog.Listed> entries, Report report) {
         return report.table("entries", entries)
                 .column("=target", EntryCatalog.Listed::namespace)

@@ -102,7 +102,6 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
                 .data(name + "Bytes", bytes);
     }
 
-    /** Returns the sum of the lengths of entries. */
     public static long bytes(List<EntryCatalog.Listed> entries) {
         return entries.stream().mapToLong(EntryCatalog.Listed::bytes).reduce(0, Units::sum);
     }
@@ -199,7 +198,6 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
         return isLayer;
     }
 
-    /** Returns the layer that a text names. */
     public static BucketConfig layer(String text, GranaryConfigBuilder builder)
             throws ConfigException {
         if (!isLayer(text)) {

@@ -55,7 +55,6 @@ public final class PlaceOptions {
                 place == null ? firstBucket(settings.build()) : Place.layer(place, settings));
     }
 
-    /** Returns the first configured bucket. */
     public static BucketConfig.S3 firstBucket(GranaryConfig config) throws ConfigException {
         return config.buckets().stream()
                 .filter(BucketConfig.S3.class::isInstance)
@@ -108,7 +107,6 @@ public final class PlaceOptions {
         @Mixin
         private StoreOptions.Buckets buckets = new StoreOptions.Buckets();
 
-        /** Returns the layer, a bucket or a shared directory. */
         public BucketConfig layer() throws ConfigException {
             return place == null
                     ? StoreOptions.firstWritable(

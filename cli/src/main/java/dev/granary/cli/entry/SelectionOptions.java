@@ -34,7 +34,6 @@ public final class SelectionOptions {
             description = "only entries whose ids begin with these digits")
     private @Nullable String id;
 
-    /** Returns true if at least one option was given. */
     public boolean isGiven() {
         return target != null || olderThan != null || id != null;
     }

@@ -26,7 +26,6 @@ public final class TargetOption {
                     + " default: those of this machine's devices")
     private List<String> targets = List.of();
 
-    /** Returns true if targets were given. */
     public boolean isGiven() {
         return !targets.isEmpty();
     }

@@ -137,7 +137,6 @@ public final class PopulateCommand extends KernelsCommand {
         }
     }
 
-    /** Compiles and publishes the kernels. */
     private boolean populate(
             GranaryConfig config, Path temporary, int threads, List<KernelSpec> all, Report report)
             throws Exception {

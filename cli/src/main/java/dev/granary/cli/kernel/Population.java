@@ -58,7 +58,6 @@ final class Population {
         return confirmed.size();
     }
 
-    /** Reads back what the bucket has confirmed. */
     void readBack(ReadbackVerifier readback, ProgressLine progress)
             throws ConfigException, InterruptedException {
         unreadable = readback.unreadable(

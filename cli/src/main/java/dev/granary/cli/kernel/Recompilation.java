@@ -80,7 +80,6 @@ public final class Recompilation {
     /** What became of an entry of the sample; {@code failure} if it does not compile. */
     private record Recompiled(Sampled of, Verdict verdict, Optional<String> failure) {}
 
-    /** Returns true if it was requested. */
     public boolean isRequested() throws ConfigException {
         boolean isGiven = sample != 0;
         if (isGiven == manifest.equals(NONE) || (!isGiven && device.isGiven())) {
@@ -157,7 +156,6 @@ public final class Recompilation {
                 kernel.getId(), engine.create(kernel).getBinaries(BinaryKind.KERNEL));
     }
 
-    /** Returns kernels that the place has. */
     private Collection<Sampled> sample(
             EntryCatalog catalog, List<KernelSpec> kernels, Target target) throws ConfigException {
         Map<Id, Sampled> sampled = new LinkedHashMap<>();

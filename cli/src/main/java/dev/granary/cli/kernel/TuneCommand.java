@@ -166,7 +166,6 @@ public final class TuneCommand extends OutputCommand {
     /** The plan, and the word for where it is from. */
     private record Chosen(TunedPlan plan, String from) {}
 
-    /** Adds the outcome of a tuning. */
     private static void add(Report report, TunedPlan tuned) {
         TuningOutcome outcome = tuned.outcome();
         double spread = (double) outcome.spreadPpb() / outcome.ratioPpb();
@@ -241,7 +240,6 @@ public final class TuneCommand extends OutputCommand {
         }
     }
 
-    /** Waits for stores and uploads. Returns false if some have not ended within the limit. */
     private boolean flush(Granary granary, KernelDescriptor kernel) {
         try (ProgressLine progress = new ProgressLine(err(), "publishing", 0)) {
             progress.passing(kernel.name());

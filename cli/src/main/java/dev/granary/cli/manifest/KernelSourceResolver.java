@@ -142,7 +142,6 @@ public final class KernelSourceResolver {
         return (int) text.lines().count() - (hasOpenLine ? 1 : 0);
     }
 
-    /** Adds the files that a recording lists. */
     private void addListed(RecordedInputs inputs) throws IOException {
         for (Map.Entry<String, Path> header : inputs.headers().entrySet()) {
             builder.header(header.getKey(), files.text(header.getValue()));

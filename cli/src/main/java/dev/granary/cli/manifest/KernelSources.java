@@ -21,7 +21,6 @@ public record KernelSources(NavigableMap<Integer, Path> sources, Map<String, Pat
 
     private static final Path SOURCE_PLACE = Path.of("i/i/i/i/i/i/i/i");
 
-    /** Copies the maps. */
     public KernelSources {
         sources = Collections.unmodifiableNavigableMap(new TreeMap<>(sources));
         headers = Map.copyOf(headers);

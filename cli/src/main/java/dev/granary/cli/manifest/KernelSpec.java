@@ -40,7 +40,6 @@ public record KernelSpec(
         String tag,
         String extraDigest,
         Optional<RecordedInputs> recorded) {
-    /** Copies the lists. */
     public KernelSpec {
         sources = List.copyOf(sources);
         includeDirectories = List.copyOf(includeDirectories);
@@ -103,7 +102,6 @@ public record KernelSpec(
         /** The key that a table of a recorded kernel has. */
         static final String MARK = "target";
 
-        /** Copies the map and the lists. */
         public RecordedInputs {
             headers = Collections.unmodifiableSequencedMap(new LinkedHashMap<>(headers));
             includeDirectories = List.copyOf(includeDirectories);

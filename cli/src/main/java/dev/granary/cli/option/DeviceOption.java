@@ -32,7 +32,6 @@ public final class DeviceOption {
                     + " device")
     private List<String> names = List.of();
 
-    /** Returns true if devices or a backend were selected. */
     public boolean isGiven() {
         return !names.isEmpty() || backend != null;
     }

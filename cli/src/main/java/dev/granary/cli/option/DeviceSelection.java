@@ -63,7 +63,6 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
                 .toList();
     }
 
-    /** Returns the selected device of OpenCL. */
     public OpenClDevice oneOfOpenCl() throws CommandFailedException, ConfigException {
         if (!backend.orElse(Backend.OPENCL).equals(Backend.OPENCL)) {
             throw new ConfigException("this command supports devices of OpenCL only");
@@ -103,7 +102,6 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
                 .toList();
     }
 
-    /** Returns the backends that have devices. */
     private List<HostDevices> present() throws CommandFailedException {
         List<HostDevices> found = new ArrayList<>();
         for (Backend each : backend.map(List::of).orElse(Backend.OWN)) {

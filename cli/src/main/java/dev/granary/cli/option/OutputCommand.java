@@ -38,12 +38,10 @@ public abstract class OutputCommand implements Callable<Integer> {
         return isSuccess ? 0 : 1;
     }
 
-    /** Returns true if one JSON object is requested instead of text. */
     protected final boolean isJson() {
         return json;
     }
 
-    /** Returns the writer for results. */
     protected final PrintWriter out() {
         return spec.commandLine().getOut();
     }

@@ -88,7 +88,6 @@ public final class StoreOptions {
                         + " (GRANARY_CAPACITY)")
         private @Nullable String capacity;
 
-        /** Returns true if an option was given. */
         public boolean isGiven() {
             return directory != null || capacity != null;
         }
@@ -130,7 +129,6 @@ public final class StoreOptions {
             return set(GranaryConfig.builder());
         }
 
-        /** Sets the given options in a configuration. */
         public GranaryConfigBuilder set(GranaryConfigBuilder builder) throws ConfigException {
             if (endpoint != null) {
                 builder.endpoint(endpoint);

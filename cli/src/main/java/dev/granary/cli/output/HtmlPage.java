@@ -47,7 +47,6 @@ public record HtmlPage(
     /** A table of texts. */
     public record Table(String title, List<String> headings, List<List<String>> rows) {}
 
-    /** Returns the file. */
     public String html() throws IOException {
         ClassLoader loader = Objects.requireNonNull(HtmlPage.class.getClassLoader());
         // the map of the sources is not in the page

@@ -228,7 +228,6 @@ public final class Report {
         return MARKUP.matcher(withoutControls(text)).replaceAll("\\\\$0");
     }
 
-    /** Returns a value as text. */
     static String text(@Nullable Object value) {
         return switch (value) {
             case null -> "-";
@@ -247,7 +246,6 @@ public final class Report {
         };
     }
 
-    /** Returns a value as JSON. */
     static JsonElement json(@Nullable Object value) {
         return switch (value) {
             case null -> JsonNull.INSTANCE;
