@@ -16,8 +16,10 @@ import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
+import dev.granary.coordinator.recording.RecordedId;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
 
 import org.jspecify.annotations.Nullable;
@@ -26,15 +28,20 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * {@code granary populate}: compiles the kernels that are not cached yet and publishes them, for
@@ -46,6 +53,11 @@ import java.util.Optional;
                 "Compile the kernels of MANIFEST that are not cached yet, publish them, and read"
                         + " each back from the bucket.")
 public final class PopulateCommand extends KernelsCommand {
+    private static final int LIKE_DAYS = 30;
+
+    /** The hexadecimal digits of the prefix of an id in a note. */
+    private static final int DIGITS = 16;
+
     @Option(
             names = "--target",
             paramLabel = "NAME",
@@ -150,7 +162,7 @@ public final class PopulateCommand extends KernelsCommand {
             throw new CommandFailedException(
                     bucket.name() + " cannot be used, nothing was compiled: " + problem.get());
         }
-        List<KernelSpec> kernels = like == null ? all : UsedKernels.like(like, all, bucket);
+        List<KernelSpec> kernels = like == null ? all : like(like, all, bucket);
         Publications published = new Publications();
         GranaryBuilder builder = Granary.builder().config(config).published(published);
         if (!isUnpacked) {
@@ -167,7 +179,7 @@ public final class PopulateCommand extends KernelsCommand {
                 Granary granary = builder.open()) {
             List<KernelResult> obtained = new ArrayList<>();
             List<KernelSpec> others = KernelRunner.others(engines.all(), kernels);
-            Pulse pulse = new Pulse(
+            KernelRunner.Pulse pulse = new KernelRunner.Pulse(
                     (kernels.size() - others.size()) * engines.all().size(),
                     Ticker.SYSTEM,
                     ProgressLine.isTerminal() ? _ -> {} : this::log,
@@ -197,7 +209,7 @@ public final class PopulateCommand extends KernelsCommand {
             }
             granary.sendUseNotes(); // before "there already" is said of an old entry
             Population population = new Population(bucket, position, published, obtained);
-            ReadbackVerifier readback = new ReadbackVerifier(bucket);
+            Population.ReadbackVerifier readback = new Population.ReadbackVerifier(bucket);
             try (ProgressLine progress =
                     new ProgressLine(err(), "reading back", population.toReadBack())) {
                 population.readBack(readback, progress);
@@ -215,7 +227,7 @@ public final class PopulateCommand extends KernelsCommand {
             Map<String, Id> ids = new LinkedHashMap<>(); // one of each kernel, for any target
             results.forEach(
                     result -> result.entry().ifPresent(id -> ids.putIfAbsent(result.name(), id)));
-            ids.forEach((kernel, id) -> UnstableInputs.add(kernel, id, report));
+            ids.forEach((kernel, id) -> ManifestCommand.UnstableInputs.add(kernel, id, report));
             population.addTo(
                     report,
                     uploadLimit,
@@ -260,5 +272,46 @@ public final class PopulateCommand extends KernelsCommand {
         if (value <= 0) {
             throw new ConfigException(rule + ", not " + value);
         }
+    }
+
+    /** Returns the kernels whose recorded id for {@code target} a note of the last days has. */
+    private static List<KernelSpec> like(
+            String target, List<KernelSpec> kernels, BucketConfig bucket)
+            throws ConfigException, CommandFailedException {
+        if (!(bucket instanceof BucketConfig.S3 s3)) {
+            throw new ConfigException("--like needs a bucket; " + bucket.name() + " is none");
+        }
+        if (kernels.stream().noneMatch(kernel -> !ids(kernel, target).isEmpty())) {
+            throw new ConfigException("--like " + target + ": no kernel of the manifest was"
+                    + " recorded for it; granary manifest --json lists the targets");
+        }
+        Set<Long> used = new HashSet<>();
+        LocalDate today = LocalDate.now(ZoneOffset.UTC);
+        try (BucketTier tier = TierFactory.bucketForBackground(s3)) {
+            tier.useNotes().read(today.minusDays(LIKE_DAYS), today.plusDays(1), note -> {
+                for (long prefix : note.ids().getOrDefault(target, new long[0])) {
+                    used.add(prefix);
+                }
+            });
+        } catch (IOException e) {
+            throw new CommandFailedException(String.valueOf(e.getMessage()));
+        }
+        List<KernelSpec> liked = kernels.stream()
+                .filter(kernel -> ids(kernel, target).stream()
+                        .map(id -> Long.parseUnsignedLong(id.hash(), 0, DIGITS, DIGITS))
+                        .anyMatch(used::contains))
+                .toList();
+        if (liked.isEmpty()) {
+            throw new CommandFailedException("no machine of " + target + " has noted the use of a"
+                    + " kernel of the manifest in the last " + LIKE_DAYS + " days; nothing was"
+                    + " compiled");
+        }
+        return liked;
+    }
+
+    private static List<RecordedId> ids(KernelSpec kernel, String target) {
+        return kernel.recordedIds().stream()
+                .filter(id -> id.target().path().equals(target))
+                .toList();
     }
 }

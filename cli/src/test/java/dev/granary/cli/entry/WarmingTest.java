@@ -9,6 +9,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cli.entry.WarmCommand.Warming;
 import dev.granary.coordinator.FakeDescriptor;
 import dev.granary.coordinator.FakeEngine;
 import dev.granary.coordinator.Granary;

@@ -104,7 +104,7 @@ class KernelRunnerTest {
             if (compiles.getAndIncrement() > 0) { // in any order
                 Await.holds(() -> !fleet.keys("/p/").isEmpty());
             } else {
-                ticker.pass(Pulse.PUBLISH_INTERVAL);
+                ticker.pass(KernelRunner.Pulse.PUBLISH_INTERVAL);
             }
             return new CompiledProgram(
                     descriptor,
@@ -144,7 +144,7 @@ class KernelRunnerTest {
                             kernels,
                             1,
                             new ProgressLine(new PrintWriter(new StringWriter()), "running", 2),
-                            new Pulse(
+                            new KernelRunner.Pulse(
                                     2,
                                     ticker,
                                     _ -> {},

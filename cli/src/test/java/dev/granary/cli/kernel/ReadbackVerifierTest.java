@@ -7,6 +7,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cli.kernel.Population.ReadbackVerifier;
 import dev.granary.cli.option.StoreOptions;
 import dev.granary.coordinator.TestFleet;
 import dev.granary.coordinator.config.BucketConfig;

@@ -2,7 +2,7 @@ package dev.granary.benchmarks.bucket.warm;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.cli.entry.Warming;
+import dev.granary.cli.entry.WarmCommand.Warming;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
