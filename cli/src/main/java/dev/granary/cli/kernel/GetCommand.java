@@ -18,9 +18,10 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * {@code granary get}: gets every kernel of a manifest through the cache, as a node does. A bucket
@@ -115,36 +116,32 @@ public final class GetCommand extends KernelsCommand {
     }
 
     private static Optional<String> failure(LayerStatistics layer, Publications published) {
-        Optional<String> cause =
-                layer.failure().or(() -> published.causes().keySet().stream().findFirst());
-        return cause.map(text -> text + counts(layer, published.failed()));
+        String counts = Stream.of(
+                        count(layer.count(Counter.LAYER_UNAVAILABLE), "lookup", " failed"),
+                        count(layer.count(Counter.LAYER_SKIPPED), "lookup", " skipped"),
+                        count(published.failed(), "upload", " failed"))
+                .filter(text -> !text.isEmpty())
+                .collect(Collectors.joining(", "));
+        return layer.failure()
+                .or(() -> published.causes().keySet().stream().findFirst())
+                .map(cause -> counts.isEmpty() ? cause : cause + " (" + counts + ")");
     }
 
     private static Optional<String> suspicion(LayerStatistics layer) {
-        long untrusted = layer.count(Counter.LAYER_UNTRUSTED);
-        if (untrusted > 0 && layer.count(Counter.LAYER_HITS) == 0) {
-            return Optional.of(Units.plural(untrusted, "lookup")
-                    + " found an entry without a trusted signature, and none one with it");
-        }
-        long damaged = layer.count(Counter.LAYER_DAMAGED);
-        return damaged > 0 && layer.count(Counter.LAYER_HITS) == 0
-                ? Optional.of(Units.plural(damaged, "lookup")
-                        + " found a damaged entry, and none a sound one")
-                : Optional.empty();
+        String untrusted = count(
+                layer.count(Counter.LAYER_UNTRUSTED),
+                "lookup",
+                " found an entry without a trusted signature, and none one with it");
+        String damaged = count(
+                layer.count(Counter.LAYER_DAMAGED),
+                "lookup",
+                " found a damaged entry, and none a sound one");
+        return Optional.of(untrusted.isEmpty() ? damaged : untrusted)
+                .filter(text -> !text.isEmpty() && layer.count(Counter.LAYER_HITS) == 0);
     }
 
-    private static String counts(LayerStatistics layer, long failedUploads) {
-        List<String> counts = new ArrayList<>();
-        add(counts, layer.count(Counter.LAYER_UNAVAILABLE), "lookup", "failed");
-        add(counts, layer.count(Counter.LAYER_SKIPPED), "lookup", "skipped");
-        add(counts, failedUploads, "upload", "failed");
-        return counts.isEmpty() ? "" : " (" + String.join(", ", counts) + ")";
-    }
-
-    private static void add(List<String> counts, long count, String noun, String outcome) {
-        if (count > 0) {
-            counts.add(Units.plural(count, noun) + " " + outcome);
-        }
+    private static String count(long count, String noun, String outcome) {
+        return count == 0 ? "" : Units.plural(count, noun) + outcome;
     }
 
     /** Returns true if the bucket has answered a lookup, or has stored an entry. */

@@ -88,19 +88,16 @@ record KernelResult(
             }
         }
         Map<String, Long> summary = new LinkedHashMap<>();
+        StringBuilder line = new StringBuilder(Units.plural(results.size(), "kernel") + ": ");
         for (Outcome outcome : Outcome.values()) {
-            summary.put(
-                    outcome.toString(),
-                    results.stream().filter(each -> each.outcome == outcome).count());
+            long count = results.stream().filter(each -> each.outcome == outcome).count();
+            summary.put(outcome.toString(), count);
+            if (count > 0 || outcome == Outcome.COMPILED) {
+                line.append(Units.count(count)).append(' ').append(outcome).append(", ");
+            }
         }
         long failed =
                 results.stream().filter(each -> !each.outcome().isSuccess()).count();
-        StringBuilder line = new StringBuilder(Units.plural(results.size(), "kernel") + ": ");
-        summary.forEach((outcome, count) -> {
-            if (count > 0 || outcome.equals(Outcome.COMPILED.toString())) {
-                line.append(Units.count(count)).append(' ').append(outcome).append(", ");
-            }
-        });
         summary.put("failed", failed);
         report.data("summary", summary).line(line + Units.count(failed) + " failed");
         results.stream()

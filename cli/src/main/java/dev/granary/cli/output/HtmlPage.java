@@ -57,7 +57,8 @@ public record HtmlPage(
                 .replace("/*DATA*/", JSON.toJson(this));
     }
 
-    private static String text(@Nullable InputStream resource) throws IOException {
+    /** Returns the text of a resource of the command. */
+    public static String text(@Nullable InputStream resource) throws IOException {
         try (InputStream in = Objects.requireNonNull(resource, "a resource of the command")) {
             return new String(in.readAllBytes(), UTF_8);
         }
