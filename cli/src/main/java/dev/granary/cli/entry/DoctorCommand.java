@@ -216,8 +216,7 @@ public final class DoctorCommand extends OutputCommand {
      */
     private static CheckResult claims(
             GranaryConfig config, BucketConfig layer, BooleanSupplier lacksConditions) {
-        Optional<BucketConfig> target =
-                config.buckets().stream().filter(BucketConfig::isWritable).findFirst();
+        Optional<BucketConfig> target = StoreOptions.writable(config);
         String not = "compiles are not claimed there: ";
         if (config.claimWait().isZero()) {
             return new Sound(not + "claim-wait is 0");

@@ -89,8 +89,8 @@ public final class WarmCommand extends OutputCommand {
                             empty.remove(target);
                         }
                         part.line("from " + layer.name()).line("for  " + target);
-                        add(Duration.ofNanos(System.nanoTime() - start), warmed, part);
-                        addProblems(config, layer, warmed, part);
+                        Duration elapsed = Duration.ofNanos(System.nanoTime() - start);
+                        add(config, layer, warmed, elapsed, part);
                     } catch (IOException e) {
                         isSuccess = false;
                         empty.remove(target);
@@ -125,20 +125,23 @@ public final class WarmCommand extends OutputCommand {
     private Warming from(BucketConfig layer, String target, GranaryConfig config, LocalTier local)
             throws ConfigException, IOException, InterruptedException {
         try (ProgressLine progress = new ProgressLine(err(), "warming", 0)) {
-            ObjLongConsumer<EntryCopier> copied = (entries, of) -> progress.passing(
-                    Units.bytes(entries.copiedBytes.sum()) + " of " + Units.bytes(of));
-            if (layer instanceof BucketConfig.Directory shared) {
-                return Warming.run(shared, local, target, copied);
-            }
-            try (BulkBucket bucket = TierFactory.bulk(layer, TierFactory.directory(config))) {
-                UnpackedEntries unpacked =
-                        isPacksOnly ? UnpackedEntries.SKIP : UnpackedEntries.READ;
-                return Warming.run(bucket, local, target, unpacked, copied);
-            }
+            return Warming.run(
+                    config,
+                    layer,
+                    local,
+                    target,
+                    isPacksOnly ? UnpackedEntries.SKIP : UnpackedEntries.READ,
+                    (entries, of) -> progress.passing(
+                            Units.bytes(entries.copiedBytes.sum()) + " of " + Units.bytes(of)));
         }
     }
 
-    private static void add(Duration elapsed, Warming warmed, Report report) {
+    private static void add(
+            GranaryConfig config,
+            BucketConfig layer,
+            Warming warmed,
+            Duration elapsed,
+            Report report) {
         EntryCopier entries = warmed.entries();
         Place.add("installed", entries.copied.sum(), entries.copiedBytes.sum(), report)
                 .field("present", warmed.present())
@@ -152,16 +155,12 @@ public final class WarmCommand extends OutputCommand {
                         warmed.unpacked(),
                         "entry",
                         "needed a request each; granary compact moves them into packs")
-                .line("");
-    }
-
-    /** Adds one line for each problem, with what to do about it. */
-    private static void addProblems(
-            GranaryConfig config, BucketConfig layer, Warming warmed, Report report) {
-        Optional<String> unlisted = warmed.unlisted();
-        report.data("unlisted", unlisted).data("displaced", warmed.displaced());
-        unlisted.ifPresent(cause -> report.problem("unpacked entries could not be listed in "
-                + layer.name() + " (" + cause + "); --packs-only leaves them out"));
+                .line("")
+                .data("unlisted", warmed.unlisted())
+                .data("displaced", warmed.displaced());
+        warmed.unlisted()
+                .ifPresent(cause -> report.problem("unpacked entries could not be listed in "
+                        + layer.name() + " (" + cause + "); --packs-only leaves them out"));
         if (warmed.displaced() > 0) {
             report.problem(Units.plural(warmed.displaced(), "entry") + " evicted from "
                     + config.directory() + " again because of its capacity of "
@@ -188,8 +187,7 @@ public final class WarmCommand extends OutputCommand {
             Optional<String> unlisted,
             long requests,
             long displaced) {
-        private static final long BLOCK_BYTES =
-                4096; // at most what a file leaves of its last block
+        private static final long BLOCK_BYTES = 4096; // a file leaves at most that of its last
 
         /** Returns true if no entry of the layer was skipped and none remained unlisted. */
         public boolean isWhole() {
@@ -197,66 +195,59 @@ public final class WarmCommand extends OutputCommand {
         }
 
         /**
-         * Fetches, verifies and stores the entries of a target that a bucket has and the local tier
+         * Fetches, verifies and stores the entries of a target that a layer has and the local tier
          * does not, within its capacity.
          *
          * @param namespace the target, as {@link dev.granary.cache.Target#path()} gives it
-         * @param unpacked whether unpacked entries are fetched, too
+         * @param unpacked whether unpacked entries of a bucket are fetched, too
          * @param progress receives the copied entries and the bytes of all, on several threads
-         * @throws IOException if the contents of the bucket are unknown
+         * @throws IOException if the contents of the layer are unknown
          */
         public static Warming run(
-                BulkBucket bucket,
+                GranaryConfig config,
+                BucketConfig layer,
                 LocalTier local,
                 String namespace,
-                BulkEntryReader.UnpackedEntries unpacked,
+                UnpackedEntries unpacked,
                 ObjLongConsumer<EntryCopier> progress)
-                throws IOException, InterruptedException {
+                throws ConfigException, IOException, InterruptedException {
             long evicted = local.evictions();
             AtomicLong room = new AtomicLong(local.capacityBytes());
             Set<Sha256> present = contents(local, namespace, room);
-            BulkEntryReader reader = bucket.bulkReader(namespace);
-            BulkReadPlan plan = reader.plan(unpacked, id -> !present.contains(id));
-            EntryCopier copier = copier(local, room, plan.bytes(), progress);
-            copier.skipLost(plan);
-            reader.run(plan, copier);
-            return new Warming(
-                    copier,
-                    plan.entries(),
-                    plan.present() + copier.present.sum(),
-                    plan.unpackedEntries(),
-                    plan.unlisted(),
-                    bucket.statistics().requests().total(),
-                    displaced(local, room, evicted));
-        }
-
-        /** Copies the entries of a target from a shared directory; see the other method. */
-        public static Warming run(
-                BucketConfig.Directory shared,
-                LocalTier local,
-                String namespace,
-                ObjLongConsumer<EntryCopier> progress)
-                throws IOException, InterruptedException {
-            long evicted = local.evictions();
-            AtomicLong room = new AtomicLong(local.capacityBytes());
-            Set<Sha256> present = contents(local, namespace, room);
-            DirectoryPlace place = Place.of(shared);
-            List<EntryCatalog.Listed> all = Place.entries(place.catalog).stream()
-                    .filter(entry -> entry.namespace().equals(namespace))
-                    .toList();
-            List<EntryCatalog.Listed> wanted = all.stream()
-                    .filter(entry -> !present.contains(entry.hash()))
-                    .toList();
-            EntryCopier copier = copier(local, room, Place.bytes(wanted), progress);
-            place.read(wanted, copier);
-            return new Warming(
-                    copier,
-                    wanted.size(),
-                    (long) all.size() - wanted.size() + copier.present.sum(),
-                    0,
-                    Optional.empty(),
-                    0,
-                    displaced(local, room, evicted));
+            if (layer instanceof BucketConfig.Directory shared) {
+                DirectoryPlace place = Place.of(shared);
+                List<EntryCatalog.Listed> all = Place.entries(place.catalog).stream()
+                        .filter(entry -> entry.namespace().equals(namespace))
+                        .toList();
+                List<EntryCatalog.Listed> wanted = all.stream()
+                        .filter(entry -> !present.contains(entry.hash()))
+                        .toList();
+                EntryCopier copier = copier(local, room, Place.bytes(wanted), progress);
+                place.read(wanted, copier);
+                return new Warming(
+                        copier,
+                        wanted.size(),
+                        (long) all.size() - wanted.size() + copier.present.sum(),
+                        0,
+                        Optional.empty(),
+                        0,
+                        displaced(local, room, evicted));
+            }
+            try (BulkBucket bucket = TierFactory.bulk(layer, TierFactory.directory(config))) {
+                BulkEntryReader reader = bucket.bulkReader(namespace);
+                BulkReadPlan plan = reader.plan(unpacked, id -> !present.contains(id));
+                EntryCopier copier = copier(local, room, plan.bytes(), progress);
+                copier.skipLost(plan);
+                reader.run(plan, copier);
+                return new Warming(
+                        copier,
+                        plan.entries(),
+                        plan.present() + copier.present.sum(),
+                        plan.unpackedEntries(),
+                        plan.unlisted(),
+                        bucket.statistics().requests().total(),
+                        displaced(local, room, evicted));
+            }
         }
 
         /**

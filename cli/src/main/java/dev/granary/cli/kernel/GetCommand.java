@@ -66,7 +66,7 @@ public final class GetCommand extends KernelsCommand {
             KernelResult.addTo(report, results, granary.statistics(), logLines());
             KernelRunner.addOthers(KernelRunner.others(List.of(engine), all), report);
             boolean hasFailed =
-                    addFailures(config.buckets(), granary.statistics().layers(), published, report);
+                    addFailures(config, granary.statistics().layers(), published, report);
             return results.stream().allMatch(result -> result.outcome().isSuccess())
                     && !(isBucketRequired && hasFailed);
         }
@@ -89,23 +89,23 @@ public final class GetCommand extends KernelsCommand {
      * @return whether a bucket has failed; not if the upload has replaced damaged entries
      */
     private boolean addFailures(
-            List<BucketConfig> buckets,
+            GranaryConfig config,
             List<LayerStatistics> layers,
             Publications published,
             Report report)
             throws ConfigException {
         boolean hasFailed = false;
-        boolean isFirstWritable = true;
+        Optional<BucketConfig> target = StoreOptions.writable(config);
         for (int i = 0; i < layers.size(); i++) {
             LayerStatistics layer = layers.get(i);
-            boolean isTarget = isFirstWritable && buckets.get(i).isWritable();
-            isFirstWritable &= !isTarget;
+            BucketConfig bucket = config.buckets().get(i);
+            boolean isTarget = target.equals(Optional.of(bucket));
             Optional<String> failure = failure(layer, isTarget ? published : new Publications());
             Optional<String> suspicion = suspicion(layer);
             if (isBucketRequired
                     && failure.isEmpty()
                     && (!hasAnswered(layer) || suspicion.isPresent())) {
-                failure = StoreOptions.problem(buckets.get(i));
+                failure = StoreOptions.problem(bucket);
             }
             hasFailed |= failure.isPresent();
             failure.or(() -> suspicion)

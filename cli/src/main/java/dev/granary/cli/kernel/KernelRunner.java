@@ -123,31 +123,33 @@ final class KernelRunner {
                 Math.clamp(kernels.size(), 1, jobs),
                 Thread.ofPlatform().daemon().name("granary-job-", 1).factory());
         try {
-            ExecutorCompletionService<Attempt> completed = new ExecutorCompletionService<>(threads);
+            ExecutorCompletionService<Map.Entry<Integer, Optional<KernelResult>>> completed =
+                    new ExecutorCompletionService<>(threads);
             List<Integer> order =
                     new ArrayList<>(IntStream.range(0, kernels.size()).boxed().toList());
             Collections.shuffle(order); // each machine begins with other kernels
             for (int i : order) {
                 completed.submit(() -> {
                     progress.at(begun.getAndIncrement(), kernels.get(i).name());
-                    return new Attempt(i, runOne(kernels.get(i), false));
+                    return Map.entry(i, runOne(kernels.get(i), false));
                 });
             }
             Map<Integer, KernelResult> results = new TreeMap<>(); // in the order of the manifest
             List<Integer> elsewhere = new ArrayList<>();
             while (results.size() < kernels.size()) {
-                Future<Attempt> task = completed.poll(1, TimeUnit.SECONDS);
+                Future<Map.Entry<Integer, Optional<KernelResult>>> task =
+                        completed.poll(1, TimeUnit.SECONDS);
                 Optional<KernelResult> result = Optional.empty();
                 if (task != null) {
-                    int i = task.get().kernel();
-                    result = task.get().result();
+                    int i = task.get().getKey();
+                    result = task.get().getValue();
                     result.ifPresentOrElse(each -> results.put(i, each), () -> elsewhere.add(i));
                 }
                 beat.accept(result);
                 if (!elsewhere.isEmpty() && results.size() + elsewhere.size() == kernels.size()) {
                     granary.flush(PUBLISH_LIMIT); // other machines wait for these as well
                     for (int i : elsewhere) {
-                        completed.submit(() -> new Attempt(i, runOne(kernels.get(i), true)));
+                        completed.submit(() -> Map.entry(i, runOne(kernels.get(i), true)));
                     }
                     elsewhere.clear();
                 }
@@ -159,9 +161,6 @@ final class KernelRunner {
             threads.shutdownNow();
         }
     }
-
-    /** The result of a kernel by its number; empty if another machine compiles it. */
-    private record Attempt(int kernel, Optional<KernelResult> result) {}
 
     /** Gets a kernel; empty if another machine compiles it, unless this one {@code waits}. */
     private Optional<KernelResult> runOne(KernelSpec kernel, boolean waits) {

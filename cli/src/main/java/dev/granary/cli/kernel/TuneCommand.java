@@ -119,10 +119,7 @@ public final class TuneCommand extends OutputCommand {
         }
         PlanSpace space = PlanFile.readSpace(file);
         GranaryConfig config = stores.builder().build();
-        Optional<String> bucket = config.buckets().stream()
-                .filter(BucketConfig::isWritable)
-                .map(BucketConfig::name)
-                .findFirst();
+        Optional<BucketConfig> bucket = StoreOptions.writable(config);
         if (isPublishing && bucket.isEmpty()) {
             throw new ConfigException("No writable bucket is configured, and --publish needs one;"
                     + " give --bucket or set GRANARY_BUCKET.");
@@ -152,8 +149,9 @@ public final class TuneCommand extends OutputCommand {
                     granary.publish(kernel.getId());
                 }
                 if (!flush(granary, kernel) && bucket.isPresent()) {
-                    report.problem("not published: no answer from " + bucket.get() + " within "
-                            + uploadLimit + " s (--upload-limit)");
+                    report.problem(
+                            "not published: no answer from " + bucket.get().name() + " within "
+                                    + uploadLimit + " s (--upload-limit)");
                 }
             }
             published.causes().keySet().forEach(cause -> report.problem("not published: " + cause));

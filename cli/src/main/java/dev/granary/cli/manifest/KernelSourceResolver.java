@@ -11,7 +11,6 @@ import dev.granary.gpu.binary.SpirVReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
-import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
@@ -193,41 +192,35 @@ public final class KernelSourceResolver {
         }
 
         private byte[] content(Path file, String cureIfMissing) throws IOException {
+            BasicFileAttributes kind;
+            byte[] content = {};
             try {
-                BasicFileAttributes kind = Files.readAttributes(file, BasicFileAttributes.class);
-                if (kind.isDirectory()) {
-                    throw new IOException(file + " is a directory: name a file in it");
+                kind = Files.readAttributes(file, BasicFileAttributes.class);
+                if (kind.isRegularFile()) { // opening a pipe blocks until a writer opens it
+                    try (InputStream in = Files.newInputStream(file)) {
+                        // memory is allocated for bytes that were read, not for a declared length
+                        content = in.readNBytes((int) (MAX_BYTES - bytes) + 1);
+                    }
                 }
-                if (!kind.isRegularFile()) { // opening a pipe blocks until a writer opens it
-                    throw new IOException(file + " is a pipe, a device or a socket: name a file");
-                }
-                byte[] content = read(file);
-                bytes += content.length;
-                if (bytes > MAX_BYTES) {
-                    throw new IOException("there are more than " + (MAX_BYTES >> 20)
-                            + " MiB of sources and headers; name smaller directories");
-                }
-                return content;
             } catch (NoSuchFileException e) {
                 throw new IOException("there is no file " + file + cureIfMissing, e);
-            } catch (FileSystemException e) {
+            } catch (IOException e) {
                 throw new IOException(file + " cannot be read: " + e, e);
-            } catch (OutOfMemoryError e) {
-                // other kernels may fit
+            } catch (OutOfMemoryError e) { // other kernels may fit
                 throw new IOException(file + " needs more memory than this process has left", e);
             }
-        }
-
-        /** Reads up to one byte more than all files together may have. */
-        private byte[] read(Path file) throws IOException {
-            try (InputStream in = Files.newInputStream(file)) {
-                // Memory is allocated for bytes that were read, never from a declared length.
-                return in.readNBytes((int) (MAX_BYTES - bytes) + 1);
-            } catch (FileSystemException e) {
-                throw e;
-            } catch (IOException e) { // such as an error of the disk, which does not name the file
-                throw new IOException(file + " cannot be read: " + e, e);
+            if (!kind.isRegularFile()) {
+                throw new IOException(file
+                        + (kind.isDirectory()
+                                ? " is a directory: name a file in it"
+                                : " is a pipe, a device or a socket: name a file"));
             }
+            bytes += content.length;
+            if (bytes > MAX_BYTES) {
+                throw new IOException("there are more than " + (MAX_BYTES >> 20)
+                        + " MiB of sources and headers; name smaller directories");
+            }
+            return content;
         }
     }
 }

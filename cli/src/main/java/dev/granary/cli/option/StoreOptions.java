@@ -48,11 +48,14 @@ public final class StoreOptions {
     /** Returns the first writable layer; {@code cure} tells how to configure one. */
     public static BucketConfig firstWritable(GranaryConfig config, String cure)
             throws ConfigException {
-        return config.buckets().stream()
-                .filter(BucketConfig::isWritable)
-                .findFirst()
+        return writable(config)
                 .orElseThrow(
                         () -> new ConfigException("No writable bucket is configured; " + cure));
+    }
+
+    /** Returns the layer to which compiled entries go. */
+    public static Optional<BucketConfig> writable(GranaryConfig config) {
+        return config.buckets().stream().filter(BucketConfig::isWritable).findFirst();
     }
 
     /**
@@ -84,8 +87,9 @@ public final class StoreOptions {
         @Option(
                 names = "--capacity",
                 paramLabel = "SIZE",
-                description = "the capacity of the local directory, such as 4GiB, or a number of MiB"
-                        + " (GRANARY_CAPACITY)")
+                description =
+                        "the capacity of the local directory, such as 4GiB, or a number of MiB"
+                                + " (GRANARY_CAPACITY)")
         private @Nullable String capacity;
 
         public boolean isGiven() {

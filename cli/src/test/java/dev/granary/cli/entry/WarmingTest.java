@@ -21,7 +21,6 @@ import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.local.EntryFiles;
 import dev.granary.local.LocalTier;
-import dev.granary.s3.BulkBucket;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.pack.warm.BulkEntryReader;
@@ -64,9 +63,8 @@ class WarmingTest {
     private static Warming warm(
             GranaryConfig config, BucketConfig layer, BulkEntryReader.UnpackedEntries unpacked)
             throws Exception {
-        try (LocalTier local = TierFactory.local(config);
-                BulkBucket bucket = TierFactory.bulk(layer, TierFactory.directory(config))) {
-            return Warming.run(bucket, local, TestFleet.NAMESPACE, unpacked, (_, _) -> {});
+        try (LocalTier local = TierFactory.local(config)) {
+            return Warming.run(config, layer, local, TestFleet.NAMESPACE, unpacked, (_, _) -> {});
         }
     }
 
