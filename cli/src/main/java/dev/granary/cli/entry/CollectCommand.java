@@ -147,7 +147,7 @@ public final class CollectCommand extends OutputCommand {
             }
             Place.requireEntries(directory);
             CollectionPlan plan =
-                    CollectionPlan.of(directory.files(), pins, rules(), System.currentTimeMillis());
+                    CollectionPlan.of(directory.files, pins, rules(), System.currentTimeMillis());
             report.line("in  " + shared.name());
             if (isDeleting) {
                 delete(directory, pins, plan, report);
@@ -198,7 +198,7 @@ public final class CollectCommand extends OutputCommand {
             }
         }
         long unfinished =
-                directory.files().removeUnfinished(Instant.now().minus(CollectionPlan.YOUNG));
+                directory.files.removeUnfinished(Instant.now().minus(CollectionPlan.YOUNG));
         report.count("removedUnfinished", unfinished, "unfinished file", "removed");
         DirectoryPlace.addFailures(failures, report);
     }

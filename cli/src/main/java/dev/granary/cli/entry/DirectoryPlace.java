@@ -23,8 +23,8 @@ public final class DirectoryPlace extends Place {
     /** The number of entries that are read, and perhaps stored in a bucket, at once. */
     private static final int READERS = 16;
 
-    private final Path directory;
-    private final EntryFiles files;
+    final Path directory;
+    final EntryFiles files;
 
     DirectoryPlace(String name, Path directory, EntryFiles files) {
         super(name, files);
@@ -35,14 +35,6 @@ public final class DirectoryPlace extends Place {
     /** Creates the place of a directory that is private to this user. */
     DirectoryPlace(Path directory) {
         this(directory.toString(), directory, EntryFiles.in(directory));
-    }
-
-    public Path directory() {
-        return directory;
-    }
-
-    public EntryFiles files() {
-        return files;
     }
 
     @Override

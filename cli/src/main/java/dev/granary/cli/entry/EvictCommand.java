@@ -63,7 +63,7 @@ public final class EvictCommand extends OutputCommand {
         }
         try (DirectoryPlace from = place.openToRemove("evict works on directories; entries leave a"
                 + " bucket by granary compact --without ID")) {
-            List<EntryCatalog.Listed> all = Place.entries(from.files());
+            List<EntryCatalog.Listed> all = Place.entries(from.files);
             List<EntryCatalog.Listed> victims = victims(selection.from(all));
             boolean isRemoving = !isDry && (!isAll || isConfirmed);
             report.field("place", from.name);

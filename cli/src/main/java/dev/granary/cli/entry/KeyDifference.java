@@ -82,11 +82,6 @@ record KeyDifference(String field, List<String> a, List<String> b) {
         return values;
     }
 
-    /** Returns the number of values that only one key has; 1 if only their order differs. */
-    int size() {
-        return Math.max(1, without(a, b).size() + without(b, a).size());
-    }
-
     /** Adds a table: in the text words around the first difference, in JSON all values. */
     static void add(Id first, Id second, String a, String b, Report report) {
         report.table("differences", between(first, second))
@@ -147,7 +142,9 @@ record KeyDifference(String field, List<String> a, List<String> b) {
                 if (place.catalog.read(listed, memory) instanceof LoadResult.Hit(Entry entry)
                         && !entry.id().equals(id)
                         && isOfSameKernel(entry, sources)) {
-                    int distance = distance(between(id, entry.id()));
+                    int distance = between(id, entry.id()).stream()
+                            .mapToInt(KeyDifference::distance)
+                            .sum();
                     nearest = distance < least ? Optional.of(entry.id()) : nearest;
                     least = Math.min(distance, least);
                 }
@@ -157,13 +154,12 @@ record KeyDifference(String field, List<String> a, List<String> b) {
     }
 
     /**
-     * Returns the number of values that differ. A different source adds 1, so that of otherwise
-     * equally near entries one of the same source is nearer.
+     * Returns the number of values that only one key has, 1 if only their order differs. A source
+     * adds 1, so that of otherwise equally near entries one of the same source is nearer.
      */
-    private static int distance(List<KeyDifference> differences) {
-        return differences.stream()
-                .mapToInt(each -> each.size() + (each.field().equals(SOURCE) ? 1 : 0))
-                .sum();
+    private int distance() {
+        int size = without(a, b).size() + without(b, a).size();
+        return Math.max(1, size) + (field.equals(SOURCE) ? 1 : 0);
     }
 
     private static boolean isOfSameKernel(Entry entry, List<String> sources) {

@@ -116,9 +116,9 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
 
     /** Refuses a directory that has no entries and never had one. */
     public static void requireEntries(Place place) throws ConfigException {
-        if (place instanceof DirectoryPlace local && !local.files().exists()) {
+        if (place instanceof DirectoryPlace local && !local.files.exists()) {
             throw new ConfigException(SafeText.of(place.name)
-                    + (Files.isDirectory(local.directory())
+                    + (Files.isDirectory(local.directory)
                             ? " has no entries: it has no subdirectory v3"
                             : " is not a directory"));
         }
@@ -126,7 +126,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
 
     private static DirectoryPlace directory(Path named) {
         DirectoryPlace own = new DirectoryPlace(PrivateSubdirectory.resolve(named));
-        return own.files().exists() ? own : new DirectoryPlace(named); // written by another user
+        return own.files.exists() ? own : new DirectoryPlace(named); // written by another user
     }
 
     /** Opens a place to write to: a layer, or a directory, which need not exist. */

@@ -56,7 +56,7 @@ public final class VerifyCommand extends OutputCommand {
                 case BucketPlace _ ->
                     report.field("received:receivedBytes", Report.bytes(read.receivedBytes.sum()));
                 case DirectoryPlace local -> {
-                    add(local.directory(), local.files().usage(), report);
+                    add(local.directory, local.files.usage(), report);
                     if (read.failed.sum() > 0) {
                         report.line("There is damage. Damaged entries are never used; --repair"
                                 + " removes them.");
@@ -76,7 +76,7 @@ public final class VerifyCommand extends OutputCommand {
             EntryCopier reader = EntryCopier.ofNone(
                     entry -> isRepairing
                             && from instanceof DirectoryPlace local
-                            && local.files().remove(entry),
+                            && local.files.remove(entry),
                     counters -> progress.passing(
                             Units.count(counters.done()) + " of " + Units.count(entries.size())));
             from.read(entries, reader);

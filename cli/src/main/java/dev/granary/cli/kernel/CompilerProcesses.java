@@ -192,7 +192,11 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
                     }
                 };
             } finally {
-                release(worker);
+                if (worker.isIdle && worker.programs < MAX_PROGRAMS) {
+                    idle.push(worker);
+                } else {
+                    worker.close(0);
+                }
             }
         } catch (IOException e) {
             throw crashed("files for the compiler process cannot be used: " + e);
@@ -279,15 +283,6 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
             return worker;
         } catch (CommandFailedException | ConfigException e) {
             throw crashed(String.valueOf(e.getMessage()));
-        }
-    }
-
-    /** Keeps a process for the next request if it has responded to this one and is not used up. */
-    private void release(Worker worker) {
-        if (worker.isIdle && worker.programs < MAX_PROGRAMS) {
-            idle.push(worker);
-        } else {
-            worker.close(0);
         }
     }
 
@@ -383,20 +378,16 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
                     if (line.startsWith(token)) {
                         events.add(line.substring(token.length()));
                     } else if (!line.isBlank()) {
-                        keep(line);
+                        lastLines.add(line.substring(0, Math.min(line.length(), KEPT_CHARACTERS)));
+                        if (lastLines.size() > KEPT_LINES) {
+                            lastLines.poll();
+                        }
                     }
                 }
             } catch (IOException e) {
                 // closed by its end
             } finally {
                 events.add(ENDED);
-            }
-        }
-
-        private void keep(String line) {
-            lastLines.add(line.substring(0, Math.min(line.length(), KEPT_CHARACTERS)));
-            if (lastLines.size() > KEPT_LINES) {
-                lastLines.poll();
             }
         }
 

@@ -2,6 +2,7 @@ package dev.granary.cli.kernel;
 
 import dev.granary.cache.Engine;
 import dev.granary.cache.Id;
+import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.PinStore;
 import dev.granary.cache.support.Ticker;
 import dev.granary.cli.manifest.KernelSpec;
@@ -203,17 +204,14 @@ public final class PopulateCommand extends KernelsCommand {
                 for (int second = 0;
                         second < uploadLimit && !granary.flush(Duration.ofSeconds(1));
                         second++) {
-                    progress.passing(Units.plural(published.stored(), "entry") + " published, "
-                            + second + " s");
+                    progress.passing(
+                            Units.plural(published.count(StoreResult.Stored.class), "entry")
+                                    + " published, " + second + " s");
                 }
             }
             granary.sendUseNotes(); // before "there already" is said of an old entry
             Population population = new Population(bucket, position, published, obtained);
-            Population.ReadbackVerifier readback = new Population.ReadbackVerifier(bucket);
-            try (ProgressLine progress =
-                    new ProgressLine(err(), "reading back", population.toReadBack())) {
-                population.readBack(readback, progress);
-            }
+            population.readBack(err());
             List<KernelResult> results = population.results();
             KernelResult.addTo(report, results, granary.statistics(), logLines());
             KernelRunner.addOthers(others, report);

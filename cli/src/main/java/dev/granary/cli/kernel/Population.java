@@ -3,6 +3,7 @@ package dev.granary.cli.kernel;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
+import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.DaemonThreads;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
@@ -11,6 +12,7 @@ import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.tier.TierFactory;
 
+import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.LinkedHashSet;
@@ -60,22 +62,22 @@ final class Population {
                 .filter(id -> !published.isAnswered(id))
                 .collect(Collectors.toSet());
         confirmed.addAll(found);
-        this.present = published.present() + found.size();
+        this.present = published.count(StoreResult.Duplicate.class) + found.size();
         this.pending = expected.stream()
                 .filter(id -> !confirmed.contains(id) && !published.isAnswered(id))
                 .count();
     }
 
-    /** Returns the number of entries that are read back: all that the bucket has confirmed. */
-    int toReadBack() {
-        return confirmed.size();
-    }
-
-    void readBack(ReadbackVerifier readback, ProgressLine progress)
-            throws ConfigException, InterruptedException {
-        unreadable = readback.unreadable(
-                confirmed,
-                read -> progress.passing(Units.count(read) + " of " + Units.count(toReadBack())));
+    /** Reads back all that the bucket has confirmed. */
+    void readBack(PrintWriter err) throws ConfigException, InterruptedException {
+        try (ProgressLine progress = new ProgressLine(err, "reading back", 0)) {
+            unreadable = new ReadbackVerifier(
+                            target, ReadbackVerifier.SILENCE, ReadbackVerifier.PAUSE)
+                    .unreadable(
+                            confirmed,
+                            read -> progress.passing(
+                                    Units.count(read) + " of " + Units.count(confirmed.size())));
+        }
     }
 
     /** Returns true if every kernel, and all else that was published, can be read back. */
@@ -114,21 +116,21 @@ final class Population {
 
     /** Adds the numbers of entries, and each cause of a missing one once, with its remedy. */
     void addTo(Report report, int uploadLimit, String remedy) {
+        long stored = published.count(StoreResult.Stored.class);
+        long divergent = published.count(StoreResult.Divergent.class);
         report.data(
                 "published",
                 Map.of(
-                        "stored", published.stored(),
+                        "stored", stored,
                         "present", present,
-                        "divergent", published.divergent(),
+                        "divergent", divergent,
                         "failed", published.failed(),
                         "pending", pending,
                         "unreadable", unreadable.size(),
                         "readBack", confirmed.size() - unreadable.size()));
-        report.line(target.address() + ": " + published.stored() + " published, "
+        report.line(target.address() + ": " + stored + " published, "
                 + present + " there already, " + published.failed() + " failed"
-                + (published.divergent() == 0
-                        ? ""
-                        : ", " + published.divergent() + " there with other binaries")
+                + (divergent == 0 ? "" : ", " + divergent + " there with other binaries")
                 + (pending == 0 ? "" : ", " + pending + " pending")
                 + (unreadable.isEmpty()
                         ? ""
@@ -169,10 +171,6 @@ final class Population {
         private final Duration pause;
         private final AtomicInteger readCount = new AtomicInteger();
         private final AtomicLong lastReadNanos = new AtomicLong();
-
-        ReadbackVerifier(BucketConfig bucket) {
-            this(bucket, SILENCE, PAUSE);
-        }
 
         ReadbackVerifier(BucketConfig bucket, Duration timeout, Duration pause) {
             this.bucket = bucket;

@@ -40,7 +40,12 @@ public final class TemporaryDirectory implements AutoCloseable {
     }
 
     private void deleteAtExit() {
-        ProcessHandle.current().descendants().forEach(TemporaryDirectory::kill);
+        ProcessHandle.current().descendants().forEach(child -> {
+            child.destroyForcibly();
+            child.onExit()
+                    .completeOnTimeout(child, CHILD_SECONDS, TimeUnit.SECONDS)
+                    .join();
+        });
         for (int attempt = 1; attempt <= ATTEMPTS && Files.exists(path); attempt++) {
             try {
                 FileTrees.delete(path);
@@ -48,10 +53,5 @@ public final class TemporaryDirectory implements AutoCloseable {
                 // threads of this process may still write: try again
             }
         }
-    }
-
-    private static void kill(ProcessHandle child) {
-        child.destroyForcibly();
-        child.onExit().completeOnTimeout(child, CHILD_SECONDS, TimeUnit.SECONDS).join();
     }
 }

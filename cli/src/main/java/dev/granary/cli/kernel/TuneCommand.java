@@ -148,7 +148,12 @@ public final class TuneCommand extends OutputCommand {
                     granary.publish(tuned.descriptor().getId());
                     granary.publish(kernel.getId());
                 }
-                if (!flush(granary, kernel) && bucket.isPresent()) {
+                boolean isFlushed;
+                try (ProgressLine progress = new ProgressLine(err(), "publishing", 0)) {
+                    progress.passing(kernel.name());
+                    isFlushed = granary.flush(Duration.ofSeconds(uploadLimit));
+                }
+                if (!isFlushed && bucket.isPresent()) {
                     report.problem(
                             "not published: no answer from " + bucket.get().name() + " within "
                                     + uploadLimit + " s (--upload-limit)");
@@ -235,13 +240,6 @@ public final class TuneCommand extends OutputCommand {
                     result.source() == PrimitiveSource.COMPILED
                             ? "tuned"
                             : Outcome.of(result.source()).toString());
-        }
-    }
-
-    private boolean flush(Granary granary, KernelDescriptor kernel) {
-        try (ProgressLine progress = new ProgressLine(err(), "publishing", 0)) {
-            progress.passing(kernel.name());
-            return granary.flush(Duration.ofSeconds(uploadLimit));
         }
     }
 

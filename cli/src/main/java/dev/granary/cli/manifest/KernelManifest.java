@@ -76,15 +76,7 @@ public final class KernelManifest {
     /** Reads one file; an {@code IOException} is of it, not of files that it includes. */
     private void readFile(Path file) throws IOException, TomlException {
         TomlTable top = TomlTable.read(file);
-        for (String key : top.keys()) {
-            if (!FILE_KEYS.contains(key)) {
-                throw top.error(
-                        key,
-                        "unknown key '" + SafeText.ofFile(key)
-                                + "'; a manifest consists of [[kernel]] tables, [defaults] and "
-                                + INCLUDE_MANIFESTS);
-            }
-        }
+        top.checkKeys(FILE_KEYS, "a manifest");
         List<String> included = top.texts(INCLUDE_MANIFESTS);
         List<TomlTable> tables = top.tables(KERNEL, "[[kernel]], with two brackets");
         if (tables.isEmpty() && top.has(KERNEL)) {
