@@ -8,8 +8,6 @@ import dev.granary.coordinator.statistics.Counter;
 import dev.granary.s3.UseNotes;
 import dev.granary.s3.UseNotes.UseNote;
 
-import org.jspecify.annotations.Nullable;
-
 import java.io.IOException;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
@@ -21,7 +19,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
+import java.util.SortedSet;
 import java.util.TreeMap;
+import java.util.TreeSet;
 
 /**
  * The use of a bucket by a fleet, from the notes of its machines. They are claims of whoever may
@@ -56,15 +56,20 @@ final class FleetUse {
         private final Set<String> machines = new HashSet<>();
         private final Map<String, long[]> ids = new HashMap<>();
         private final Map<String, Long> counters = new HashMap<>();
-        private @Nullable LocalDate last;
+        private final SortedSet<LocalDate> days = new TreeSet<>();
 
         private void add(UseNote note) {
             machines.add(note.machine());
+            days.add(note.day());
             note.counters().forEach((name, count) -> counters.merge(name, count, Units::sum));
         }
 
         private void add(String target, long[] hashes) {
             ids.merge(target, hashes, UseNote::union);
+        }
+
+        Optional<LocalDate> last() {
+            return days.isEmpty() ? Optional.empty() : Optional.of(days.last());
         }
 
         int nodes() {
@@ -110,10 +115,7 @@ final class FleetUse {
             day.add(target, hashes);
             all.add(target, hashes);
             Sum ofTarget = targets.computeIfAbsent(target, _ -> new Sum());
-            ofTarget.machines.add(note.machine());
-            ofTarget.last = ofTarget.last == null || note.day().isAfter(ofTarget.last)
-                    ? note.day()
-                    : ofTarget.last;
+            ofTarget.add(note);
         });
     }
 
@@ -156,7 +158,8 @@ final class FleetUse {
                         each -> time(each.getValue().compileMillis()))
                 .column("nodes", each -> targets.getOrDefault(each.getKey(), none)
                         .nodes())
-                .column("last use", each -> targets.getOrDefault(each.getKey(), none).last);
+                .column("last use", each -> targets.getOrDefault(each.getKey(), none)
+                        .last());
     }
 
     ReportTable<?> addMisses(Report report) {

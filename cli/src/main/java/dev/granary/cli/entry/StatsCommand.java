@@ -105,10 +105,16 @@ public final class StatsCommand extends OutputCommand {
         if (format == Format.GITHUB) {
             report.markdown();
         }
-        if (isFleet) {
-            showFleet(report);
-        } else {
+        if (!isFleet) {
             showPlace(report);
+            return true;
+        }
+        if (isPrometheus || isReset) {
+            throw new ConfigException("--prometheus and --reset have no effect on --fleet");
+        }
+        try (BucketTier bucket = place.openBucket()) {
+            FleetUse use = FleetUse.read(bucket.useNotes(), days);
+            use.add(days, report.field("place", bucket.config().location()));
         }
         return true;
     }
@@ -116,16 +122,6 @@ public final class StatsCommand extends OutputCommand {
     static void requireDays(int days) throws ConfigException {
         if (days < 1 || days > MAX_DAYS) {
             throw new ConfigException("--days must be a number from 1 to " + MAX_DAYS);
-        }
-    }
-
-    private void showFleet(Report report) throws Exception {
-        if (isPrometheus || isReset) {
-            throw new ConfigException("--prometheus and --reset have no effect on --fleet");
-        }
-        try (BucketTier bucket = place.openBucket()) {
-            FleetUse use = FleetUse.read(bucket.useNotes(), days);
-            use.add(days, report.field("place", bucket.config().location()));
         }
     }
 

@@ -183,7 +183,12 @@ public final class PopulateCommand extends KernelsCommand {
             KernelRunner.Pulse pulse = new KernelRunner.Pulse(
                     (kernels.size() - others.size()) * engines.all().size(),
                     Ticker.SYSTEM,
-                    ProgressLine.isTerminal() ? _ -> {} : this::log,
+                    line -> {
+                        if (!ProgressLine.isTerminal()) {
+                            err().println("granary: " + Report.withoutControls(line));
+                            err().flush();
+                        }
+                    },
                     () -> granary.flush(KernelRunner.PUBLISH_LIMIT));
             for (Engine<KernelDescriptor, ?> engine : engines.all()) {
                 List<KernelSpec> matching = KernelRunner.of(engine, kernels);
@@ -259,11 +264,6 @@ public final class PopulateCommand extends KernelsCommand {
             report.problem("not pinned as " + name + ": " + failure.get());
         }
         return failure.isEmpty();
-    }
-
-    private void log(String line) {
-        err().println("granary: " + Report.withoutControls(line));
-        err().flush();
     }
 
     private static void requirePositive(String rule, int value) throws ConfigException {

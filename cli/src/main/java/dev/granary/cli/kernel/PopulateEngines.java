@@ -107,7 +107,7 @@ final class PopulateEngines implements AutoCloseable {
             Duration limit,
             Path directory,
             Map<String, String> variables)
-            throws CommandFailedException, ConfigException, InterruptedException {
+            throws Exception {
         Set<Target> targets = new HashSet<>();
         try {
             for (DeviceSelection selected : devices) {
@@ -163,17 +163,14 @@ final class PopulateEngines implements AutoCloseable {
         }
 
         /** Creates the engines. Their classes stay loaded. */
-        List<Engine<KernelDescriptor, ?>> open() throws ConfigException, CommandFailedException {
+        List<Engine<KernelDescriptor, ?>> open()
+                throws ConfigException, CommandFailedException, MalformedURLException {
             List<URL> urls = new ArrayList<>();
             for (Path file : classPath) {
                 if (!Files.exists(file)) {
                     throw new ConfigException("--class-path: there is no " + file);
                 }
-                try {
-                    urls.add(file.toUri().toURL());
-                } catch (MalformedURLException e) {
-                    throw new ConfigException("--class-path: " + file + " is not a file: " + e);
-                }
+                urls.add(file.toUri().toURL());
             }
             ClassLoader loader =
                     new URLClassLoader(urls.toArray(URL[]::new), OwnEngines.class.getClassLoader());

@@ -20,7 +20,6 @@ import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 
 /**
  * Collector of the files that the sources of a kernel may include. Used once, by one thread.
@@ -125,8 +124,16 @@ final class IncludeCollector {
             PreprocessedText text = PreprocessedText.of(pending.text());
             hasComputedInclude |= text.hasComputed();
             for (String name : text.names()) {
-                for (Location found : find(pending.directory(), name)) {
-                    add(found);
+                if (!isRelative(name)) {
+                    hasUnseen = true; // not in the tree that the compiler gets
+                    continue;
+                }
+                List<Location> searched = new ArrayList<>(roots);
+                searched.addFirst(pending.directory());
+                for (Location directory : searched) {
+                    if (Files.isRegularFile(directory.resolve(name).path())) {
+                        add(directory.resolve(name));
+                    }
                 }
             }
         }
@@ -139,17 +146,6 @@ final class IncludeCollector {
             headers.put(found.place().toString(), found.path());
             toScan.add(new PendingFile(found.directory(), text));
         }
-    }
-
-    private List<Location> find(Location includer, String name) {
-        if (!isRelative(name)) {
-            hasUnseen = true; // not in the tree that the compiler gets
-            return List.of();
-        }
-        Stream<Location> searched = Stream.concat(Stream.of(includer), roots.stream());
-        return searched.map(root -> root.resolve(name))
-                .filter(found -> Files.isRegularFile(found.path()))
-                .toList();
     }
 
     private static boolean isRelative(String name) {

@@ -89,7 +89,8 @@ public final class KernelManifest {
         Optional<TomlTable> defaults = top.table("defaults", "[defaults]");
         if (defaults.isPresent()) {
             defaults.get().checkKeys(DEFAULTS_KEYS, "[defaults]");
-            KernelInputs.of(List.of(defaults.get())); // reports a mistake even if no kernel follows
+            // reports a mistake even if no kernel follows
+            KernelInputs.of("", List.of(), List.of(), List.of(defaults.get()));
         }
         for (String name : included) {
             include(top, name);
@@ -108,8 +109,7 @@ public final class KernelManifest {
         try {
             return file.toRealPath();
         } catch (IOException e) {
-            return file.toAbsolutePath()
-                    .normalize(); // the file cannot be read either, or is a pipe
+            return file.toAbsolutePath().normalize(); // it cannot be read either, or is a pipe
         }
     }
 
@@ -146,7 +146,6 @@ public final class KernelManifest {
         List<ProgramSources.Program> programs = new ProgramSources(table, filesLeft).programs();
         List<TomlTable> tables =
                 Stream.concat(defaults.stream(), Stream.of(table)).toList();
-        KernelSpec common = KernelInputs.of(tables);
         MacroMatrix macros = MacroMatrix.of(tables);
         long size = programs.size() * macros.size();
         if (size > 1 && (expandedKernels += size) > MAX_KERNELS) {
@@ -158,12 +157,11 @@ public final class KernelManifest {
             for (MacroMatrix.Variant variant : variants) {
                 add(
                         table,
-                        common.with(
+                        KernelInputs.of(
                                 program.name() + variant.suffix(),
                                 program.sources(),
-                                Stream.concat(common.options().stream(), variant.options().stream())
-                                        .toList(),
-                                Optional.empty()));
+                                variant.options(),
+                                tables));
             }
         }
     }
@@ -189,8 +187,6 @@ public final class KernelManifest {
                     equal,
                     earlier.with(
                             earlier.name(),
-                            earlier.sources(),
-                            earlier.options(),
                             earlier.recorded().map(all -> all.withIds(inputs.ids()))));
             return;
         }
@@ -200,7 +196,7 @@ public final class KernelManifest {
                 number++) {
             name = kernel.name() + "-" + number;
         }
-        add(table, kernel.with(name, kernel.sources(), kernel.options(), kernel.recorded()));
+        add(table, kernel.with(name, kernel.recorded()));
     }
 
     private static List<Object> recordedInputs(KernelSpec kernel) {

@@ -66,18 +66,14 @@ public record KernelSpec(
                                         && Backend.OWN.contains(backend)));
     }
 
-    /** Returns this program with another name, sources, options and recorded inputs. */
-    KernelSpec with(
-            String newName,
-            List<Path> newSources,
-            List<String> newOptions,
-            Optional<RecordedInputs> newRecorded) {
+    /** Returns this program with another name and recorded inputs. */
+    KernelSpec with(String newName, Optional<RecordedInputs> newRecorded) {
         return new KernelSpec(
                 newName,
                 place,
-                newSources,
+                sources,
                 includeDirectories,
-                newOptions,
+                options,
                 entries,
                 launches,
                 tag,
