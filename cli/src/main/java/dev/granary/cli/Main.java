@@ -38,7 +38,6 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 
 /** The entry point of the {@code granary} command. */
 @Command(
@@ -175,16 +174,14 @@ public final class Main {
                 .map(one -> one.split("=", 2)[0])
                 .toList();
         CommandSpec command = failure.getCommandLine().getCommandSpec();
-        Set<String> names = options.isEmpty()
-                ? command.subcommands().keySet()
-                : command.optionsMap().keySet();
-        String mistyped =
-                options.isEmpty() ? unmatched.getUnmatched().getFirst() : options.getFirst();
-        return (options.isEmpty()
-                        ? SafeText.of(String.valueOf(failure.getMessage()))
-                        : "Unknown option" + (options.size() == 1 ? "" : "s") + ": '"
-                                + String.join("', '", options) + "'")
-                + NearestName.hint(mistyped, names);
+        if (options.isEmpty()) {
+            String mistyped = unmatched.getUnmatched().getFirst();
+            return SafeText.of(String.valueOf(failure.getMessage()))
+                    + NearestName.hint(mistyped, command.subcommands().keySet());
+        }
+        return "Unknown option" + (options.size() == 1 ? "" : "s") + ": '"
+                + String.join("', '", options) + "'"
+                + NearestName.hint(options.getFirst(), command.optionsMap().keySet());
     }
 
     private static int report(Exception failure, PrintWriter err) {

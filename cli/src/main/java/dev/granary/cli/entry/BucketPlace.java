@@ -1,7 +1,7 @@
 package dev.granary.cli.entry;
 
 import dev.granary.cache.Entry;
-import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryCatalog.Listed;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.plans.tuning.TunedPlan.TuningDescriptor;
@@ -46,14 +46,12 @@ public final class BucketPlace extends Place {
     }
 
     @Override
-    public void read(List<EntryCatalog.Listed> wanted, EntryCopier copier)
-            throws InterruptedException {
-        Map<String, List<EntryCatalog.Listed>> byTarget =
-                wanted.stream().collect(Collectors.groupingBy(EntryCatalog.Listed::namespace));
-        for (Map.Entry<String, List<EntryCatalog.Listed>> target : byTarget.entrySet()) {
-            Set<Sha256> hashes = target.getValue().stream()
-                    .map(EntryCatalog.Listed::hash)
-                    .collect(Collectors.toSet());
+    public void read(List<Listed> wanted, EntryCopier copier) throws InterruptedException {
+        Map<String, List<Listed>> byTarget =
+                wanted.stream().collect(Collectors.groupingBy(Listed::namespace));
+        for (Map.Entry<String, List<Listed>> target : byTarget.entrySet()) {
+            Set<Sha256> hashes =
+                    target.getValue().stream().map(Listed::hash).collect(Collectors.toSet());
             BulkEntryReader reader = bulk.bulkReader(target.getKey());
             try {
                 BulkReadPlan plan =
@@ -80,7 +78,7 @@ public final class BucketPlace extends Place {
     }
 
     @Override
-    boolean contains(EntryCatalog.Listed entry) {
+    boolean contains(Listed entry) {
         return present.contains(entry.hash());
     }
 

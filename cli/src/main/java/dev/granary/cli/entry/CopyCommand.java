@@ -1,6 +1,6 @@
 package dev.granary.cli.entry;
 
-import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryCatalog.Listed;
 import dev.granary.cache.format.EntrySigner;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.OutputCommand;
@@ -64,7 +64,7 @@ public final class CopyCommand extends OutputCommand {
                 throw new ConfigException("FROM and TO are the same place: " + from.name);
             }
             EntryCopier copier;
-            List<EntryCatalog.Listed> entries;
+            List<Listed> entries;
             try (ProgressLine progress = new ProgressLine(err(), "copying", 0)) {
                 progress.passing(from.name);
                 entries = selection.from(Place.entries(from.catalog));
@@ -83,9 +83,7 @@ public final class CopyCommand extends OutputCommand {
                                 + Units.plural(entries.size(), "entry")));
                 copier.copy(entries, isSigning, from, to);
             }
-            report.field("from", from.name)
-                    .field("to", to.name)
-                    .data("selected", entries.size());
+            report.field("from", from.name).field("to", to.name).data("selected", entries.size());
             Place.add("copied", copier.copied.sum(), copier.copiedBytes.sum(), report)
                     .field("present", copier.present.sum());
             copier.addOtherVersions("of other versions left out", report)

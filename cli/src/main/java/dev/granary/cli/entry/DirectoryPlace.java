@@ -1,7 +1,7 @@
 package dev.granary.cli.entry;
 
 import dev.granary.cache.Entry;
-import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryCatalog.Listed;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.DaemonThreads;
@@ -43,7 +43,7 @@ public final class DirectoryPlace extends Place {
     }
 
     @Override
-    public void read(List<EntryCatalog.Listed> wanted, EntryCopier copier) {
+    public void read(List<Listed> wanted, EntryCopier copier) {
         try (ExecutorService threads =
                 Executors.newFixedThreadPool(READERS, DaemonThreads.named("granary-copy"))) {
             CompletableFuture.allOf(wanted.stream()
@@ -55,7 +55,7 @@ public final class DirectoryPlace extends Place {
     }
 
     /** Removes an entry unless it was used or replaced since; adds the cause if it cannot. */
-    public boolean remove(EntryCatalog.Listed entry, List<String> failures) {
+    public boolean remove(Listed entry, List<String> failures) {
         try {
             return files.remove(entry);
         } catch (IOException e) {
@@ -72,7 +72,7 @@ public final class DirectoryPlace extends Place {
     }
 
     @Override
-    boolean contains(EntryCatalog.Listed entry) {
+    boolean contains(Listed entry) {
         try (Arena memory = Arena.ofConfined()) {
             return files.read(entry, memory) instanceof LoadResult.Hit;
         }

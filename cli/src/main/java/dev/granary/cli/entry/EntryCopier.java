@@ -2,6 +2,7 @@ package dev.granary.cli.entry;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryCatalog.Listed;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.StoreResult;
@@ -52,7 +53,7 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
     /** Removal of a damaged entry. */
     @FunctionalInterface
     public interface Repair {
-        boolean remove(EntryCatalog.Listed entry) throws IOException;
+        boolean remove(Listed entry) throws IOException;
     }
 
     /**
@@ -110,9 +111,9 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
      *
      * @param isWhole whether those that are there are copied as well, such as for their signatures
      */
-    public void copy(List<EntryCatalog.Listed> entries, boolean isWhole, Place from, Place to)
+    public void copy(List<Listed> entries, boolean isWhole, Place from, Place to)
             throws InterruptedException {
-        List<EntryCatalog.Listed> missing = entries.parallelStream()
+        List<Listed> missing = entries.parallelStream()
                 .filter(entry -> isWhole || !to.contains(entry))
                 .toList();
         present.add(entries.size() - (long) missing.size());
@@ -121,7 +122,7 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
     }
 
     /** Reads and verifies an entry, and copies it. One that was evicted meanwhile is left out. */
-    public void read(EntryCatalog catalog, EntryCatalog.Listed listed) {
+    public void read(EntryCatalog catalog, Listed listed) {
         try (Arena memory = Arena.ofConfined()) {
             switch (catalog.read(listed, memory)) {
                 case LoadResult.Hit(Entry entry) ->
@@ -143,7 +144,7 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
         }
     }
 
-    private void skip(EntryCatalog.Listed listed, String cause) {
+    private void skip(Listed listed, String cause) {
         skipped(1, listed.bytes(), listed.hash().hex() + ": " + cause);
     }
 

@@ -1,6 +1,6 @@
 package dev.granary.cli.entry;
 
-import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryCatalog.Listed;
 import dev.granary.cli.option.Converters;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.output.ProgressLine;
@@ -63,12 +63,11 @@ public final class EvictCommand extends OutputCommand {
         }
         try (DirectoryPlace from = place.openToRemove("evict works on directories; entries leave a"
                 + " bucket by granary compact --without ID")) {
-            List<EntryCatalog.Listed> all = Place.entries(from.files);
-            List<EntryCatalog.Listed> victims = victims(selection.from(all));
+            List<Listed> all = Place.entries(from.files);
+            List<Listed> victims = victims(selection.from(all));
             boolean isRemoving = !isDry && (!isAll || isConfirmed);
             report.field("place", from.name);
-            List<EntryCatalog.Listed> removed =
-                    isRemoving ? remove(from, victims, report) : victims;
+            List<Listed> removed = isRemoving ? remove(from, victims, report) : victims;
             long bytes = Place.bytes(removed);
             long kept = all.size() - (long) removed.size();
             long keptBytes = Place.bytes(all) - bytes;
@@ -94,10 +93,10 @@ public final class EvictCommand extends OutputCommand {
     }
 
     /** Returns the entries to remove, oldest first, so that the others fit. */
-    private List<EntryCatalog.Listed> victims(List<EntryCatalog.Listed> selected) {
+    private List<Listed> victims(List<Listed> selected) {
         long excess = Place.bytes(selected) - (to == null ? 0 : to);
-        List<EntryCatalog.Listed> victims = new ArrayList<>();
-        for (EntryCatalog.Listed oldest : selected.reversed()) {
+        List<Listed> victims = new ArrayList<>();
+        for (Listed oldest : selected.reversed()) {
             if (excess <= 0) {
                 break;
             }
@@ -107,12 +106,11 @@ public final class EvictCommand extends OutputCommand {
         return victims;
     }
 
-    private List<EntryCatalog.Listed> remove(
-            DirectoryPlace from, List<EntryCatalog.Listed> victims, Report report) {
-        List<EntryCatalog.Listed> removed = new ArrayList<>();
+    private List<Listed> remove(DirectoryPlace from, List<Listed> victims, Report report) {
+        List<Listed> removed = new ArrayList<>();
         List<String> failures = new ArrayList<>();
         try (ProgressLine progress = new ProgressLine(err(), "evicting", victims.size())) {
-            for (EntryCatalog.Listed victim : victims) {
+            for (Listed victim : victims) {
                 progress.passing(victim.hash().hex());
                 if (from.remove(victim, failures)) {
                     removed.add(victim);

@@ -1,7 +1,7 @@
 package dev.granary.cli.entry;
 
 import dev.granary.cache.Entry;
-import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryCatalog.Listed;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.LoadResult.DamageKind;
@@ -93,7 +93,7 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
         List<String> searched = new ArrayList<>();
         for (Place.Opener tier : Place.tiers(config)) {
             try (Place place = tier.open()) {
-                List<EntryCatalog.Listed> found = Place.entries(place.catalog).stream()
+                List<Listed> found = Place.entries(place.catalog).stream()
                         .filter(entry -> entry.hash().hex().startsWith(prefix))
                         .toList();
                 if (found.size() > 1) {
@@ -101,7 +101,7 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
                             + " entries have ids that begin with " + prefix + "; give more digits");
                 }
                 if (!found.isEmpty()) {
-                    EntryCatalog.Listed listed = found.getFirst();
+                    Listed listed = found.getFirst();
                     return sound("entry " + listed.hash(), place.catalog.read(listed, memory));
                 }
                 searched.add(place.name);

@@ -3,7 +3,7 @@ package dev.granary.cli.entry;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Entry;
-import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryCatalog.Listed;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
@@ -132,12 +132,11 @@ record KeyDifference(String field, List<String> a, List<String> b) {
      * Of equally near ones, the most recently used is returned.
      */
     static Optional<Id> nearest(Place place, Id id) throws IOException {
-        List<EntryCatalog.Listed> all = Place.entries(place.catalog);
+        List<Listed> all = Place.entries(place.catalog);
         List<String> sources = sources(id);
         Optional<Id> nearest = Optional.empty();
         int least = Integer.MAX_VALUE;
-        for (EntryCatalog.Listed listed :
-                all.subList(0, Math.min(place.maxSearched(), all.size()))) {
+        for (Listed listed : all.subList(0, Math.min(place.maxSearched(), all.size()))) {
             try (Arena memory = Arena.ofConfined()) {
                 if (place.catalog.read(listed, memory) instanceof LoadResult.Hit(Entry entry)
                         && !entry.id().equals(id)

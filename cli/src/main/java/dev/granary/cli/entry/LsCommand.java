@@ -1,7 +1,7 @@
 package dev.granary.cli.entry;
 
 import dev.granary.cache.Entry;
-import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryCatalog.Listed;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.LoadResult;
 import dev.granary.cli.option.OutputCommand;
@@ -90,7 +90,7 @@ public final class LsCommand extends OutputCommand {
                         "--long and --sort compile read every entry, which would download the"
                                 + " bucket; they work on directories");
             }
-            List<EntryCatalog.Listed> all;
+            List<Listed> all;
             try (ProgressLine progress = new ProgressLine(err(), "listing", 0)) {
                 progress.passing(inventory.name);
                 all = selection.from(Place.entries(inventory.catalog)).stream()
@@ -98,20 +98,20 @@ public final class LsCommand extends OutputCommand {
                         .toList();
             }
             report.data("place", inventory.name);
-            Map<EntryCatalog.Listed, Details> details = new HashMap<>();
+            Map<Listed, Details> details = new HashMap<>();
             if (isByCompile) { // compile times are known only after all entries have been read
                 read(inventory, all, details);
                 all = all.stream()
-                        .sorted(Comparator.comparing((EntryCatalog.Listed entry) ->
+                        .sorted(Comparator.comparing((Listed entry) ->
                                         details.get(entry).compileTime().orElse(Duration.ZERO))
                                 .reversed())
                         .toList();
             }
-            List<EntryCatalog.Listed> shown = all.subList(0, Math.min(limit, all.size()));
+            List<Listed> shown = all.subList(0, Math.min(limit, all.size()));
             if (isLong && !isByCompile) {
                 read(inventory, shown, details);
             }
-            ReportTable<EntryCatalog.Listed> table = add(shown, report);
+            ReportTable<Listed> table = add(shown, report);
             if (isReading) {
                 table.column("compiled:compileMillis", entry -> details.get(entry)
                                 .compileTime())
@@ -128,20 +128,17 @@ public final class LsCommand extends OutputCommand {
         }
     }
 
-    static ReportTable<EntryCatalog.Listed> add(List<EntryCatalog.Listed> entries, Report report) {
+    static ReportTable<Listed> add(List<Listed> entries, Report report) {
         return report.table("entries", entries)
-                .column("=target", EntryCatalog.Listed::namespace)
-                .column("id", EntryCatalog.Listed::hash)
+                .column("=target", Listed::namespace)
+                .column("id", Listed::hash)
                 .column("size:bytes", entry -> Report.bytes(entry.bytes()))
                 .column("<last used", entry -> Instant.ofEpochMilli(entry.lastUsedMillis()));
     }
 
-    private void read(
-            Place inventory,
-            List<EntryCatalog.Listed> entries,
-            Map<EntryCatalog.Listed, Details> details) {
+    private void read(Place inventory, List<Listed> entries, Map<Listed, Details> details) {
         try (ProgressLine progress = new ProgressLine(err(), "reading", entries.size())) {
-            for (EntryCatalog.Listed entry : entries) {
+            for (Listed entry : entries) {
                 progress.passing(entry.hash().hex());
                 try (Arena memory = Arena.ofConfined()) {
                     details.put(
@@ -165,18 +162,15 @@ public final class LsCommand extends OutputCommand {
     }
 
     /** Returns the order of a list that is not read; by compile time, entries are sorted later. */
-    private Comparator<EntryCatalog.Listed> comparator() {
-        Comparator<EntryCatalog.Listed> name = Comparator.comparing(EntryCatalog.Listed::namespace)
+    private Comparator<Listed> comparator() {
+        Comparator<Listed> name = Comparator.comparing(Listed::namespace)
                 .thenComparing(entry -> entry.hash().hex());
-        Comparator<EntryCatalog.Listed> used = Comparator.comparingLong(
-                        EntryCatalog.Listed::lastUsedMillis)
-                .reversed()
-                .thenComparing(name);
+        Comparator<Listed> used =
+                Comparator.comparingLong(Listed::lastUsedMillis).reversed().thenComparing(name);
         return switch (order) {
             case NAME -> name;
             case USED, COMPILE -> used;
-            case SIZE ->
-                Comparator.comparingLong(EntryCatalog.Listed::bytes).reversed().thenComparing(used);
+            case SIZE -> Comparator.comparingLong(Listed::bytes).reversed().thenComparing(used);
         };
     }
 }

@@ -2,6 +2,7 @@ package dev.granary.cli.entry;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryCatalog.Listed;
 import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.CheckResult.Problem;
@@ -53,14 +54,13 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
      * Reads and verifies all of {@code wanted}, and passes each to {@code copier} once, on several
      * threads. Entries that were removed meanwhile are left out.
      */
-    public abstract void read(List<EntryCatalog.Listed> wanted, EntryCopier copier)
-            throws InterruptedException;
+    public abstract void read(List<Listed> wanted, EntryCopier copier) throws InterruptedException;
 
     /** Prepares this place for {@link #contains}. */
     public void prepare() throws IOException {}
 
     /** Returns whether this place has an entry; one that is known to be damaged does not count. */
-    abstract boolean contains(EntryCatalog.Listed entry);
+    abstract boolean contains(Listed entry);
 
     /** Returns the number of stores at once that are fastest. */
     abstract int writers();
@@ -78,11 +78,10 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
     public void close() {}
 
     /** Returns all entries of a catalogue, most recently used first. */
-    public static List<EntryCatalog.Listed> entries(EntryCatalog catalog) throws IOException {
-        List<EntryCatalog.Listed> entries = new ArrayList<>();
+    public static List<Listed> entries(EntryCatalog catalog) throws IOException {
+        List<Listed> entries = new ArrayList<>();
         catalog.list(entries::add);
-        entries.sort(
-                Comparator.comparingLong(EntryCatalog.Listed::lastUsedMillis).reversed());
+        entries.sort(Comparator.comparingLong(Listed::lastUsedMillis).reversed());
         return entries;
     }
 
@@ -102,8 +101,8 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
                 .data(name + "Bytes", bytes);
     }
 
-    public static long bytes(List<EntryCatalog.Listed> entries) {
-        return entries.stream().mapToLong(EntryCatalog.Listed::bytes).reduce(0, Units::sum);
+    public static long bytes(List<Listed> entries) {
+        return entries.stream().mapToLong(Listed::bytes).reduce(0, Units::sum);
     }
 
     /** Opens a place to read from: a bucket, or a directory that has entries. */

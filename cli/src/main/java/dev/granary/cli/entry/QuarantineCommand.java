@@ -1,6 +1,6 @@
 package dev.granary.cli.entry;
 
-import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryCatalog.Listed;
 import dev.granary.cache.Sha256;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.Converters;
@@ -83,7 +83,7 @@ public final class QuarantineCommand extends OutputCommand {
     private void add(LocalTier tier, List<Quarantined> all, int cleared, Report report)
             throws IOException {
         Map<Sha256, String> targets = new HashMap<>();
-        for (EntryCatalog.Listed listed : Place.entries(tier)) {
+        for (Listed listed : Place.entries(tier)) {
             targets.put(listed.hash(), listed.namespace());
         }
         report.table("quarantine", all)

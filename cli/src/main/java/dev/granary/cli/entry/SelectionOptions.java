@@ -1,6 +1,6 @@
 package dev.granary.cli.entry;
 
-import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryCatalog.Listed;
 import dev.granary.cli.option.Converters;
 
 import org.jspecify.annotations.Nullable;
@@ -39,7 +39,7 @@ public final class SelectionOptions {
     }
 
     /** Returns the selected ones of {@code entries}, in their order. */
-    public List<EntryCatalog.Listed> from(List<EntryCatalog.Listed> entries) {
+    public List<Listed> from(List<Listed> entries) {
         long latest = olderThan == null
                 ? Long.MAX_VALUE
                 : Instant.now().minus(olderThan).toEpochMilli();

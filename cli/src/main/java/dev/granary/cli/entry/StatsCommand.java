@@ -1,6 +1,7 @@
 package dev.granary.cli.entry;
 
 import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryCatalog.Listed;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.output.ProgressLine;
@@ -194,7 +195,7 @@ public final class StatsCommand extends OutputCommand {
     static Map<String, Usage> usage(EntryCatalog catalog, PrintWriter err) throws IOException {
         Map<String, Usage> usage = new TreeMap<>();
         try (ProgressLine progress = new ProgressLine(err, "counting", 0)) {
-            Consumer<EntryCatalog.Listed> visitor = entry -> {
+            Consumer<Listed> visitor = entry -> {
                 Usage sum = add(entry.namespace(), new Usage(1, entry.bytes(), 0), usage);
                 progress.passing(Units.plural(sum.entries(), "entry") + " of " + entry.namespace());
             };

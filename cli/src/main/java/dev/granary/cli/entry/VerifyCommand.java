@@ -1,6 +1,6 @@
 package dev.granary.cli.entry;
 
-import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryCatalog.Listed;
 import dev.granary.cli.kernel.Recompilation;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.output.ProgressLine;
@@ -72,7 +72,7 @@ public final class VerifyCommand extends OutputCommand {
     private EntryCopier read(Place from) throws IOException, InterruptedException {
         try (ProgressLine progress = new ProgressLine(err(), "verifying", 0)) {
             progress.passing(from.name);
-            List<EntryCatalog.Listed> entries = selection.from(Place.entries(from.catalog));
+            List<Listed> entries = selection.from(Place.entries(from.catalog));
             EntryCopier reader = EntryCopier.ofNone(
                     entry -> isRepairing
                             && from instanceof DirectoryPlace local

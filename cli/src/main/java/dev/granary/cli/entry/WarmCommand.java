@@ -1,6 +1,6 @@
 package dev.granary.cli.entry;
 
-import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryCatalog.Listed;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.support.Warnings;
 import dev.granary.cli.option.DeviceOption;
@@ -216,10 +216,10 @@ public final class WarmCommand extends OutputCommand {
             Set<Sha256> present = contents(local, namespace, room);
             if (layer instanceof BucketConfig.Directory shared) {
                 DirectoryPlace place = Place.of(shared);
-                List<EntryCatalog.Listed> all = Place.entries(place.catalog).stream()
+                List<Listed> all = Place.entries(place.catalog).stream()
                         .filter(entry -> entry.namespace().equals(namespace))
                         .toList();
-                List<EntryCatalog.Listed> wanted = all.stream()
+                List<Listed> wanted = all.stream()
                         .filter(entry -> !present.contains(entry.hash()))
                         .toList();
                 EntryCopier copier = copier(local, room, Place.bytes(wanted), progress);
@@ -289,7 +289,7 @@ public final class WarmCommand extends OutputCommand {
         private static Set<Sha256> contents(LocalTier local, String namespace, AtomicLong room) {
             Set<Sha256> hashes = new HashSet<>();
             try {
-                local.list((EntryCatalog.Listed listed) -> {
+                local.list((Listed listed) -> {
                     room.addAndGet(-listed.bytes() - BLOCK_BYTES);
                     if (listed.namespace().equals(namespace)) {
                         hashes.add(listed.hash());

@@ -64,7 +64,7 @@ public final class GetCommand extends KernelsCommand {
                 flush(granary);
             }
             KernelResult.addTo(report, results, granary.statistics(), logLines());
-            KernelRunner.addOthers(KernelRunner.others(List.of(engine), all), report);
+            KernelRunner.addOthers(List.of(engine), all, report);
             boolean hasFailed =
                     addFailures(config, granary.statistics().layers(), published, report);
             return results.stream().allMatch(result -> result.outcome().isSuccess())

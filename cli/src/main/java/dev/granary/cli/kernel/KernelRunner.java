@@ -63,37 +63,32 @@ final class KernelRunner {
     }
 
     /**
-     * Returns the kernels that were recorded for engines of other kinds than all of these.
+     * Reports the kernels that were recorded for engines of other kinds than all of these.
      *
+     * @return their number
      * @throws CommandFailedException if all kernels are
      */
-    static List<KernelSpec> others(
-            List<? extends Engine<KernelDescriptor, ?>> engines, List<KernelSpec> kernels)
+    static int addOthers(
+            List<? extends Engine<KernelDescriptor, ?>> engines,
+            List<KernelSpec> kernels,
+            Report report)
             throws CommandFailedException {
         List<KernelSpec> others = kernels.stream()
                 .filter(kernel -> engines.stream()
                         .noneMatch(engine -> kernel.isFor(engine.target().backend())))
                 .toList();
-        if (!others.isEmpty() && others.size() == kernels.size()) {
-            throw new CommandFailedException(Units.plural(others.size(), "kernel") + " "
-                    + text(others)
-                    + ", so nothing was compiled; populate --engine names an engine of your own");
-        }
-        return others;
-    }
-
-    /** Adds their number to a report. */
-    static void addOthers(List<KernelSpec> others, Report report) {
-        report.count("otherEngines", others.size(), "kernel", text(others) + ", and left out");
-    }
-
-    private static String text(List<KernelSpec> others) {
-        return "recorded for other engines: "
+        String text = "recorded for other engines: "
                 + others.stream()
                         .flatMap(kernel -> kernel.recordedIds().stream())
                         .map(id -> id.target().backend().path())
                         .distinct()
                         .collect(Collectors.joining(", "));
+        if (!others.isEmpty() && others.size() == kernels.size()) {
+            throw new CommandFailedException(Units.plural(others.size(), "kernel") + " " + text
+                    + ", so nothing was compiled; populate --engine names an engine of your own");
+        }
+        report.count("otherEngines", others.size(), "kernel", text + ", and left out");
+        return others.size();
     }
 
     /** Returns the distinct launch geometries of the kernels, as far as they are known. */

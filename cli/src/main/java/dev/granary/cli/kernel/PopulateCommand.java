@@ -179,9 +179,9 @@ public final class PopulateCommand extends KernelsCommand {
                         Map.of());
                 Granary granary = builder.open()) {
             List<KernelResult> obtained = new ArrayList<>();
-            List<KernelSpec> others = KernelRunner.others(engines.all(), kernels);
+            int others = KernelRunner.addOthers(engines.all(), kernels, report);
             KernelRunner.Pulse pulse = new KernelRunner.Pulse(
-                    (kernels.size() - others.size()) * engines.all().size(),
+                    (kernels.size() - others) * engines.all().size(),
                     Ticker.SYSTEM,
                     line -> {
                         if (!ProgressLine.isTerminal()) {
@@ -219,7 +219,6 @@ public final class PopulateCommand extends KernelsCommand {
             population.readBack(err());
             List<KernelResult> results = population.results();
             KernelResult.addTo(report, results, granary.statistics(), logLines());
-            KernelRunner.addOthers(others, report);
             if (like != null) {
                 report.field(
                         "used",

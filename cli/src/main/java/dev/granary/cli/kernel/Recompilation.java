@@ -5,6 +5,7 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.Engine;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryCatalog.Listed;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
@@ -168,7 +169,7 @@ public final class Recompilation {
                 Id id = descriptor.getId();
                 if (kernel.isFor(target.backend())
                         && !id.isEmpty()
-                        && catalog.read(new EntryCatalog.Listed(target.path(), id.hash(), 0, 0))
+                        && catalog.read(new Listed(target.path(), id.hash(), 0, 0))
                                 instanceof LoadResult.Hit(var entry)) {
                     sampled.put(id, new Sampled(kernel, descriptor, entry.contentHash()));
                 }
@@ -204,8 +205,8 @@ public final class Recompilation {
         for (Recompiled each : all) {
             counts.merge(each.verdict, 1, Integer::sum);
             int result = each.verdict == Verdict.EQUAL ? 0 : 1;
-            each.of.spec.options().forEach(
-                    option -> byOption.computeIfAbsent(option, _ -> new int[2])[result]++);
+            each.of.spec.options().forEach(option -> byOption.computeIfAbsent(
+                            option, _ -> new int[2])[result]++);
         }
         report.line(Units.plural(all.size(), "kernel") + ": "
                 + (all.isEmpty()
