@@ -85,8 +85,12 @@ public final class CopyCommand extends OutputCommand {
             }
             report.field("from", from.name).field("to", to.name).data("selected", entries.size());
             Place.add("copied", copier.copied.sum(), copier.copiedBytes.sum(), report)
-                    .field("present", copier.present.sum());
-            copier.addOtherVersions("of other versions left out", report)
+                    .field("present", copier.present.sum())
+                    .count(
+                            "otherVersion",
+                            copier.otherVersions.sum(),
+                            "entry",
+                            "of other versions left out")
                     .field("failed", copier.failed.sum());
             copier.addFailures(report);
             return copier.failures.isEmpty();

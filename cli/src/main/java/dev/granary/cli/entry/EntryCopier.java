@@ -204,11 +204,6 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
         return copied.sum();
     }
 
-    /** Adds the number of entries of other versions to a report, with a line if there are some. */
-    public Report addOtherVersions(String text, Report report) {
-        return report.count("otherVersion", otherVersions.sum(), "entry", text);
-    }
-
     /** Adds the causes for which entries failed to a report, with shortened ids in the text. */
     public void addFailures(Report report) {
         report.table("failures", failures.entrySet())

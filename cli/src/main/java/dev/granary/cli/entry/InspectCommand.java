@@ -86,7 +86,13 @@ public final class InspectCommand extends OutputCommand {
         try (Arena memory = Arena.ofConfined()) {
             IdArgument.Named named = argument.resolve(x, memory);
             if (y != null) {
-                compare(required(named, x), required(argument.resolve(y, memory), y), report);
+                Id a = required(named, x);
+                Id b = required(argument.resolve(y, memory), y);
+                report.field("A:a", a.hash()).field("B:b", b.hash()).data("equal", a.equals(b));
+                if (a.equals(b)) {
+                    report.line("The ids are equal.");
+                }
+                KeyDifference.add(a, b, "A", "B", report);
             } else if (isKeyOnly) {
                 KeyDifference.addWholeKey(required(named, x), report);
             } else {
@@ -105,14 +111,6 @@ public final class InspectCommand extends OutputCommand {
                             + named.id().reason());
         }
         return named.id();
-    }
-
-    private static void compare(Id a, Id b, Report report) {
-        report.field("A:a", a.hash()).field("B:b", b.hash()).data("equal", a.equals(b));
-        if (a.equals(b)) {
-            report.line("The ids are equal.");
-        }
-        KeyDifference.add(a, b, "A", "B", report);
     }
 
     private void inspect(GranaryConfig config, IdArgument.Named named, Report report)

@@ -89,8 +89,12 @@ public final class VerifyCommand extends OutputCommand {
         report.field("place", name).data("healthy", read.failed.sum() == 0);
         Place.add("sound", read.present.sum(), read.presentBytes.sum(), report)
                 .field("failed", read.failed.sum())
-                .count("removed", read.removed.sum(), "entry", "removed");
-        read.addOtherVersions("of other versions, kept for those versions", report);
+                .count("removed", read.removed.sum(), "entry", "removed")
+                .count(
+                        "otherVersion",
+                        read.otherVersions.sum(),
+                        "entry",
+                        "of other versions, kept for those versions");
         read.addFailures(report);
     }
 

@@ -283,8 +283,8 @@ public final class WarmCommand extends OutputCommand {
         }
 
         /**
-         * Returns the hashes of a target in the local tier, and subtracts the size of all entries from
-         * {@code room}. What is not listed is fetched again.
+         * Returns the hashes of a target in the local tier, and subtracts the size of all entries
+         * from {@code room}. What is not listed is fetched again.
          */
         private static Set<Sha256> contents(LocalTier local, String namespace, AtomicLong room) {
             Set<Sha256> hashes = new HashSet<>();

@@ -92,7 +92,7 @@ public final class BuildLog {
                 + place.substring(number.end());
     }
 
-    /** Returns at most {@code limit} lines: in an excerpt errors come first, and a count is last. */
+    /** Returns at most {@code limit} lines; in an excerpt errors are first, and a count is last. */
     public List<String> lines(int limit) {
         List<String> all =
                 blocks.stream().flatMap(block -> block.lines().stream()).toList();

@@ -232,9 +232,9 @@ final class KernelRunner {
     }
 
     /**
-     * The periodic work of {@code populate} while kernels are compiled. It logs the progress and each
-     * failure, for outputs that are no terminal. It publishes the compiled kernels, so that a killed
-     * command loses little. Not thread-safe.
+     * The periodic work of {@code populate} while kernels are compiled. It logs the progress and
+     * each failure, for outputs that are no terminal. It publishes the compiled kernels, so that a
+     * killed command loses little. Not thread-safe.
      */
     static final class Pulse implements Consumer<Optional<KernelResult>> {
         static final Duration LOG_INTERVAL = Duration.ofSeconds(30);

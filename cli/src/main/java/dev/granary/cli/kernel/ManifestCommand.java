@@ -131,9 +131,9 @@ public final class ManifestCommand extends OutputCommand {
     }
 
     /**
-     * Search for build options and tags that probably differ with each machine or build, so that their
-     * ids never hit again. Only what enters the id counts: not {@code -I/opt/include}, whose directory
-     * the key names relative to the source.
+     * Search for build options and tags that probably differ with each machine or build, so that
+     * their ids never hit again. Only what enters the id counts: not {@code -I/opt/include}, whose
+     * directory the key names relative to the source.
      */
     static final class UnstableInputs {
         private static final Set<String> FIELDS = Set.of("option", "tag");

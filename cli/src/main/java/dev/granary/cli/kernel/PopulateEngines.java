@@ -147,8 +147,8 @@ final class PopulateEngines implements AutoCloseable {
                 names = "--engine",
                 paramLabel = "CLASS",
                 description = "compile by an engine of your own: a class that implements Engine for"
-                        + " KernelDescriptor, and has a public constructor without parameters; may be"
-                        + " given several times")
+                        + " KernelDescriptor, and has a public constructor without parameters; may"
+                        + " be given several times")
         private List<String> names = List.of();
 
         @Option(

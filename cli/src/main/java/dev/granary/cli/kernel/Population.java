@@ -155,8 +155,8 @@ final class Population {
      * Verifier that reads entries back from one bucket, as a process with an empty directory would:
      * each complete, and without cached state. Not thread-safe.
      *
-     * <p>Only a complete entry counts. An object with the right name may be damaged, and a cached index
-     * may name a pack that is gone.
+     * <p>Only a complete entry counts. An object with the right name may be damaged, and a cached
+     * index may name a pack that is gone.
      */
     static final class ReadbackVerifier {
         /** The time without a readable entry after which the verification ends. */
@@ -217,7 +217,7 @@ final class Population {
             return unreadable;
         }
 
-        /** Returns the cause why the reader has no sound entry of {@code id}; empty if it has one. */
+        /** Returns why the reader has no sound entry of {@code id}; empty if it has one. */
         private Optional<String> problem(Id id, PersistentCache reader, IntConsumer progress) {
             if (isTimedOut()) {
                 return Optional.of("nothing could be read for " + timeout.toSeconds() + " s");

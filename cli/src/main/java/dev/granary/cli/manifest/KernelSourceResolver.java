@@ -12,7 +12,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
-import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
@@ -144,20 +143,12 @@ public final class KernelSourceResolver {
     private void addListed(RecordedInputs inputs) throws IOException {
         for (Map.Entry<String, Path> header : inputs.headers().entrySet()) {
             builder.header(header.getKey(), files.text(header.getValue()));
-            headerFiles.put(normalized(header.getKey()), header.getValue());
+            // in the form in which the sources of a build log look it up
+            headerFiles.put(Path.of(header.getKey()).normalize().toString(), header.getValue());
         }
         inputs.includeDirectories().forEach(builder::includeDirectory);
         if (inputs.isEveryFileListed()) {
             builder.everyFileListed();
-        }
-    }
-
-    /** Returns the path in the form in which {@link KernelSources#header} looks it up. */
-    private static String normalized(String path) {
-        try {
-            return Path.of(path).normalize().toString();
-        } catch (InvalidPathException e) {
-            return path;
         }
     }
 

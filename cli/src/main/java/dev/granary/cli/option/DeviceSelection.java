@@ -143,13 +143,13 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
      * The devices of this machine through one backend.
      *
      * @param devices the devices in the order of the loader; the position of each is its number
-     * @param missing the reason why the backend cannot be used, with the packages to install; empty if
-     *     it can, even without a device
+     * @param missing the reason why the backend cannot be used, with the packages to install; empty
+     *     if it can, even without a device
      */
     public record HostDevices(Backend backend, List<Device> devices, Optional<String> missing) {
         /**
-         * Finds the devices of a backend. Those of Level Zero read the entries of the same devices of
-         * OpenCL.
+         * Finds the devices of a backend. Those of Level Zero read the entries of the same devices
+         * of OpenCL.
          */
         public static HostDevices of(Backend backend) {
             return backend.equals(Backend.OPENCL)

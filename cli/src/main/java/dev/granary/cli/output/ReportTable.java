@@ -58,8 +58,8 @@ public final class ReportTable<R> {
 
     /**
      * Adds a column. If its heading begins with {@code <} it is aligned to the left, with {@code ~}
-     * to the left and its cells are cut to fit the line, with {@code -} it is in JSON only, and with
-     * {@code =} it is a line above its rows.
+     * to the left and its cells are cut to fit the line, with {@code -} it is in JSON only, and
+     * with {@code =} it is a line above its rows.
      *
      * @param value the value of a row
      */
