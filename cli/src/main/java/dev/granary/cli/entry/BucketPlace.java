@@ -25,7 +25,7 @@ import java.util.stream.Collectors;
  * server is not known to support conditional writes, or if an entry is too large for a pack or the
  * outcome of a tuning.
  */
-public final class BucketPlace extends Place {
+final class BucketPlace extends Place {
     private static final int WRITERS = 16;
 
     private final BucketTier tier;
@@ -41,12 +41,12 @@ public final class BucketPlace extends Place {
     }
 
     @Override
-    public int maxSearched() {
+    int maxSearched() {
         return 200;
     }
 
     @Override
-    public void read(List<Listed> wanted, EntryCopier copier) throws InterruptedException {
+    void read(List<Listed> wanted, EntryCopier copier) throws InterruptedException {
         Map<String, List<Listed>> byTarget =
                 wanted.stream().collect(Collectors.groupingBy(Listed::namespace));
         for (Map.Entry<String, List<Listed>> target : byTarget.entrySet()) {
@@ -73,7 +73,7 @@ public final class BucketPlace extends Place {
     }
 
     @Override
-    public void prepare() throws IOException {
+    void prepare() throws IOException {
         tier.list(listed -> present.add(listed.hash()));
     }
 

@@ -19,7 +19,7 @@ import java.util.concurrent.Executors;
 import java.util.function.Consumer;
 
 /** Directory of entries, in the form of a local directory, or shared by machines. */
-public final class DirectoryPlace extends Place {
+final class DirectoryPlace extends Place {
     /** The number of entries that are read, and perhaps stored in a bucket, at once. */
     private static final int READERS = 16;
 
@@ -38,12 +38,12 @@ public final class DirectoryPlace extends Place {
     }
 
     @Override
-    public int maxSearched() {
+    int maxSearched() {
         return 10_000;
     }
 
     @Override
-    public void read(List<Listed> wanted, EntryCopier copier) {
+    void read(List<Listed> wanted, EntryCopier copier) {
         try (ExecutorService threads =
                 Executors.newFixedThreadPool(READERS, DaemonThreads.named("granary-copy"))) {
             CompletableFuture.allOf(wanted.stream()
@@ -55,7 +55,7 @@ public final class DirectoryPlace extends Place {
     }
 
     /** Removes an entry unless it was used or replaced since; adds the cause if it cannot. */
-    public boolean remove(Listed entry, List<String> failures) {
+    boolean remove(Listed entry, List<String> failures) {
         try {
             return files.remove(entry);
         } catch (IOException e) {
@@ -64,7 +64,7 @@ public final class DirectoryPlace extends Place {
         }
     }
 
-    public static void addFailures(List<String> failures, Report report) {
+    static void addFailures(List<String> failures, Report report) {
         if (!failures.isEmpty()) {
             report.problem(Units.plural(failures.size(), "entry") + " cannot be removed: "
                     + failures.getFirst());

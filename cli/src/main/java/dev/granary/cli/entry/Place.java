@@ -48,16 +48,16 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
     }
 
     /** Returns the number of entries that a search may read; in a bucket each is a request. */
-    public abstract int maxSearched();
+    abstract int maxSearched();
 
     /**
      * Reads and verifies all of {@code wanted}, and passes each to {@code copier} once, on several
      * threads. Entries that were removed meanwhile are left out.
      */
-    public abstract void read(List<Listed> wanted, EntryCopier copier) throws InterruptedException;
+    abstract void read(List<Listed> wanted, EntryCopier copier) throws InterruptedException;
 
     /** Prepares this place for {@link #contains}. */
-    public void prepare() throws IOException {}
+    void prepare() throws IOException {}
 
     /** Returns whether this place has an entry; one that is known to be damaged does not count. */
     abstract boolean contains(Listed entry);
@@ -78,7 +78,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
     public void close() {}
 
     /** Returns all entries of a catalogue, most recently used first. */
-    public static List<Listed> entries(EntryCatalog catalog) throws IOException {
+    static List<Listed> entries(EntryCatalog catalog) throws IOException {
         List<Listed> entries = new ArrayList<>();
         catalog.list(entries::add);
         entries.sort(Comparator.comparingLong(Listed::lastUsedMillis).reversed());
@@ -86,17 +86,17 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
     }
 
     /** Returns true for entries of another version of Granary, which are not damaged. */
-    public static boolean isOtherVersion(DamageKind damage) {
+    static boolean isOtherVersion(DamageKind damage) {
         return damage == DamageKind.TOO_OLD || damage == DamageKind.TOO_NEW;
     }
 
     /** Returns the name of a kind of damage, such as {@code too old}. */
-    public static String name(DamageKind damage) {
+    static String name(DamageKind damage) {
         return damage.name().toLowerCase(Locale.ROOT).replace('_', ' ');
     }
 
     /** Adds a number of entries to a report, with their length in bytes. */
-    public static Report add(String name, long entries, long bytes, Report report) {
+    static Report add(String name, long entries, long bytes, Report report) {
         return report.field(name, entries, Units.entries(entries, bytes))
                 .data(name + "Bytes", bytes);
     }
@@ -106,7 +106,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
     }
 
     /** Opens a place to read from: a bucket, or a directory that has entries. */
-    public static Place source(String text, GranaryConfigBuilder builder)
+    static Place source(String text, GranaryConfigBuilder builder)
             throws ConfigException, LocalDirectoryException {
         Place place = isLayer(text) ? of(bucket(text, builder)) : directory(path(text));
         requireEntries(place);
@@ -114,7 +114,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
     }
 
     /** Refuses a directory that has no entries and never had one. */
-    public static void requireEntries(Place place) throws ConfigException {
+    static void requireEntries(Place place) throws ConfigException {
         if (place instanceof DirectoryPlace local && !local.files.exists()) {
             throw new ConfigException(SafeText.of(place.name)
                     + (Files.isDirectory(local.directory)
@@ -129,7 +129,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
     }
 
     /** Opens a place to write to: a layer, or a directory, which need not exist. */
-    public static Place destination(String text, GranaryConfigBuilder builder)
+    static Place destination(String text, GranaryConfigBuilder builder)
             throws ConfigException, LocalDirectoryException {
         if (isLayer(text)) {
             return of(writableLayer(text, builder));
@@ -142,7 +142,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
     }
 
     /** Returns the place of the local directory, which need not exist and is not created. */
-    public static Place local(GranaryConfig config) throws LocalDirectoryException {
+    static Place local(GranaryConfig config) throws LocalDirectoryException {
         if (Files.exists(config.directory())) {
             LocalTier.prepareDirectory(config.directory());
         }
@@ -150,12 +150,12 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
     }
 
     @FunctionalInterface
-    public interface Opener {
+    interface Opener {
         Place open() throws ConfigException, LocalDirectoryException;
     }
 
     /** Returns the tiers in the order of lookups: the local directory if it exists, and buckets. */
-    public static List<Opener> tiers(GranaryConfig config) {
+    static List<Opener> tiers(GranaryConfig config) {
         List<Opener> tiers = new ArrayList<>();
         if (Files.exists(config.directory())) {
             tiers.add(() -> local(config));
@@ -165,7 +165,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
     }
 
     /** Opens the place of a layer for background work. Only a shared directory must answer. */
-    public static Place of(BucketConfig layer) throws ConfigException, LocalDirectoryException {
+    static Place of(BucketConfig layer) throws ConfigException, LocalDirectoryException {
         return switch (layer) {
             case BucketConfig.Directory shared -> of(shared);
             case BucketConfig.S3 bucket ->
@@ -173,7 +173,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
         };
     }
 
-    public static DirectoryPlace of(BucketConfig.Directory shared) throws LocalDirectoryException {
+    static DirectoryPlace of(BucketConfig.Directory shared) throws LocalDirectoryException {
         if (TierFactory.shared(shared).silence().orElse(null)
                 instanceof Problem(var cause, var cure)) {
             throw new LocalDirectoryException(cause + "; " + cure);
@@ -187,7 +187,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
      *
      * @throws ConfigException if it names another kind of place
      */
-    public static boolean isLayer(String text) throws ConfigException {
+    static boolean isLayer(String text) throws ConfigException {
         boolean isLayer = LAYERS.stream().anyMatch(text::startsWith);
         if (text.contains(SCHEME_END) && !isLayer) {
             throw new ConfigException(SafeText.of(text.substring(0, text.indexOf(SCHEME_END)))
@@ -197,8 +197,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
         return isLayer;
     }
 
-    public static BucketConfig layer(String text, GranaryConfigBuilder builder)
-            throws ConfigException {
+    static BucketConfig layer(String text, GranaryConfigBuilder builder) throws ConfigException {
         if (!isLayer(text)) {
             throw new ConfigException(
                     SafeText.of(text) + " is not a bucket, such as s3://kernels/team");
@@ -207,7 +206,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
     }
 
     /** Returns the layer that a text names, unless it is configured as read-only. */
-    public static BucketConfig writableLayer(String text, GranaryConfigBuilder builder)
+    static BucketConfig writableLayer(String text, GranaryConfigBuilder builder)
             throws ConfigException {
         BucketConfig bucket = layer(text, builder);
         if (!bucket.isWritable()) {

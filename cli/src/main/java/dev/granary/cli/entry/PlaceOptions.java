@@ -17,7 +17,7 @@ import picocli.CommandLine.Parameters;
 import java.util.Optional;
 
 /** The place on which a command works: by default the local directory. */
-public final class PlaceOptions {
+final class PlaceOptions {
     @Parameters(
             arity = "0..1",
             paramLabel = "PLACE",
@@ -32,7 +32,7 @@ public final class PlaceOptions {
     private StoreOptions.Buckets buckets = new StoreOptions.Buckets();
 
     /** Opens the place to read from it. A directory may be that of another user. */
-    public Place open() throws ConfigException, LocalDirectoryException {
+    Place open() throws ConfigException, LocalDirectoryException {
         if (place != null && local.isGiven()) {
             throw new ConfigException(
                     "--dir and --capacity have no effect beside a place; give one of them");
@@ -42,12 +42,12 @@ public final class PlaceOptions {
     }
 
     /** Opens the bucket of a fleet: the place, else the first configured bucket. */
-    public BucketTier openBucket() throws ConfigException {
+    BucketTier openBucket() throws ConfigException {
         return openBucket(place, local, buckets);
     }
 
     /** Opens the bucket that {@code place} names, else the first configured one. */
-    public static BucketTier openBucket(
+    static BucketTier openBucket(
             @Nullable String place, StoreOptions.Local local, StoreOptions.Buckets buckets)
             throws ConfigException {
         GranaryConfigBuilder settings = buckets.set(local.builder());
@@ -55,7 +55,7 @@ public final class PlaceOptions {
                 place == null ? firstBucket(settings.build()) : Place.layer(place, settings));
     }
 
-    public static BucketConfig.S3 firstBucket(GranaryConfig config) throws ConfigException {
+    static BucketConfig.S3 firstBucket(GranaryConfig config) throws ConfigException {
         return config.buckets().stream()
                 .filter(BucketConfig.S3.class::isInstance)
                 .map(BucketConfig.S3.class::cast)
@@ -65,8 +65,7 @@ public final class PlaceOptions {
     }
 
     /** Opens the place to remove entries; {@code advice} is the message for a bucket. */
-    public DirectoryPlace openToRemove(String advice)
-            throws ConfigException, LocalDirectoryException {
+    DirectoryPlace openToRemove(String advice) throws ConfigException, LocalDirectoryException {
         Place opened = open();
         if (opened instanceof DirectoryPlace directory) {
             if (place != null && Place.isLayer(place)) {
@@ -82,7 +81,7 @@ public final class PlaceOptions {
      * Returns the configuration of the place; empty if it is a bucket or a shared directory, which
      * have neither a capacity nor counters.
      */
-    public Optional<GranaryConfig> config() throws ConfigException {
+    Optional<GranaryConfig> config() throws ConfigException {
         GranaryConfigBuilder builder = local.builder();
         if (place == null) {
             return Optional.of(builder.build());
@@ -93,7 +92,7 @@ public final class PlaceOptions {
     }
 
     /** The writable layer on which a command works: by default the first one. */
-    public static final class Layer {
+    static final class Layer {
         @Parameters(
                 arity = "0..1",
                 paramLabel = "PLACE",
@@ -107,7 +106,7 @@ public final class PlaceOptions {
         @Mixin
         private StoreOptions.Buckets buckets = new StoreOptions.Buckets();
 
-        public BucketConfig layer() throws ConfigException {
+        BucketConfig layer() throws ConfigException {
             return place == null
                     ? StoreOptions.firstWritable(
                             buckets.set(local.builder()).build(),
@@ -120,8 +119,9 @@ public final class PlaceOptions {
          *
          * @throws ConfigException if the layer is a directory
          */
-        public BucketTier open(BucketConfig layer) throws ConfigException {
-            return TierFactory.bucket(layer, TierFactory.directory(local.builder().build()));
+        BucketTier open(BucketConfig layer) throws ConfigException {
+            return TierFactory.bucket(
+                    layer, TierFactory.directory(local.builder().build()));
         }
     }
 }

@@ -12,7 +12,7 @@ import java.time.Instant;
 import java.util.List;
 
 /** The options that select entries, by default all; all given ones apply. */
-public final class SelectionOptions {
+final class SelectionOptions {
     @Option(
             names = "--target",
             paramLabel = "PREFIX",
@@ -34,12 +34,12 @@ public final class SelectionOptions {
             description = "only entries whose ids begin with these digits")
     private @Nullable String id;
 
-    public boolean isGiven() {
+    boolean isGiven() {
         return target != null || olderThan != null || id != null;
     }
 
     /** Returns the selected ones of {@code entries}, in their order. */
-    public List<Listed> from(List<Listed> entries) {
+    List<Listed> from(List<Listed> entries) {
         long latest = olderThan == null
                 ? Long.MAX_VALUE
                 : Instant.now().minus(olderThan).toEpochMilli();

@@ -16,7 +16,7 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /** The option that selects targets. Without it, they are those of this machine's devices. */
-public final class TargetOption {
+final class TargetOption {
     private static final Pattern NAMESPACE = Pattern.compile("[a-z0-9-]+/[a-z0-9_-][a-z0-9._-]*");
 
     @Option(
@@ -26,7 +26,7 @@ public final class TargetOption {
                     + " default: those of this machine's devices")
     private List<String> targets = List.of();
 
-    public boolean isGiven() {
+    boolean isGiven() {
         return !targets.isEmpty();
     }
 
@@ -35,7 +35,7 @@ public final class TargetOption {
      * else those of the selected devices, those that their engines read, and that of intermediate
      * programs if one builds from them.
      */
-    public List<String> namespaces(DeviceSelection devices)
+    List<String> namespaces(DeviceSelection devices)
             throws CommandFailedException, ConfigException {
         for (String target : targets) {
             if (!NAMESPACE.matcher(target).matches()) {

@@ -21,9 +21,9 @@ import java.util.stream.Collectors;
  * {@code <kernel>}, {@code 1}), and headers are in a temporary directory. A location outside the
  * known headers is therefore in the source.
  */
-public final class BuildLog {
+final class BuildLog {
     /** Number of lines of an excerpt. */
-    public static final int MAX_LINES = 20;
+    static final int MAX_LINES = 20;
 
     private static final Pattern DIAGNOSTIC =
             Pattern.compile("^(?:(?:error|warning): )?(?<file>[^:\\n"
@@ -45,7 +45,7 @@ public final class BuildLog {
     private record Block(boolean isError, List<String> lines) {}
 
     /** Creates the log of a kernel that was built from these files. */
-    public BuildLog(String log, KernelSources sources) {
+    BuildLog(String log, KernelSources sources) {
         // lines before any location are the driver's own
         Block current = new Block(true, new ArrayList<>());
         List<String> includes = new ArrayList<>();
@@ -93,7 +93,7 @@ public final class BuildLog {
     }
 
     /** Returns at most {@code limit} lines; in an excerpt errors are first, and a count is last. */
-    public List<String> lines(int limit) {
+    List<String> lines(int limit) {
         List<String> all =
                 blocks.stream().flatMap(block -> block.lines().stream()).toList();
         if (all.size() <= limit) {

@@ -56,7 +56,7 @@ import java.util.concurrent.TimeUnit;
  * gets a new process. If that happens during a restore, the entry counts as refused by the driver,
  * and the program is compiled. The processes end when this process does, even if it is killed.
  */
-public final class CompilerProcesses implements Engine<KernelDescriptor, CompiledProgram> {
+final class CompilerProcesses implements Engine<KernelDescriptor, CompiledProgram> {
     private static final int KEPT_LINES = 100;
     private static final int KEPT_CHARACTERS = 500;
     private static final long END_SECONDS = 2;
@@ -89,7 +89,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
      * @param directory the directory for files of the processes, which the caller deletes
      * @param variables environment variables of the processes, beside those of this one
      */
-    public CompilerProcesses(
+    CompilerProcesses(
             DeviceSelection device,
             Collection<Geometry> geometries,
             Duration openLimit,
