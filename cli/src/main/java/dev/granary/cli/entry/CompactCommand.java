@@ -157,7 +157,7 @@ public final class CompactCommand extends OutputCommand {
      */
     private boolean compact(
             BucketConfig bucket, BucketTier tier, BulkBucket bulk, String target, Report report)
-            throws CompactionException, CommandFailedException {
+            throws CompactionException {
         Optional<CompactionReport> compacted = Optional.empty();
         PackRemover.Removal removal;
         long adopted;

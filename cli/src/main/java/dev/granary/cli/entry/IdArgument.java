@@ -53,7 +53,7 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
     record Named(Id id, Optional<Entry> entry, boolean isFile, Optional<KernelDescriptor> kernel) {}
 
     Named resolve(String argument, Arena memory)
-            throws ConfigException, CommandFailedException, TomlException, IOException {
+            throws ConfigException, TomlException, IOException {
         if (argument.matches(DIGITS)) {
             Entry entry = find(argument.toLowerCase(Locale.ROOT), memory);
             return new Named(entry.id(), Optional.of(entry), false, Optional.empty());
@@ -88,8 +88,7 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
     }
 
     /** Returns the entry of the first tier that has one whose id begins so. */
-    private Entry find(String prefix, Arena memory)
-            throws ConfigException, CommandFailedException, IOException {
+    private Entry find(String prefix, Arena memory) throws ConfigException, IOException {
         List<String> searched = new ArrayList<>();
         for (Place.Opener tier : Place.tiers(config)) {
             try (Place place = tier.open()) {
@@ -114,7 +113,7 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
                                 + " has an id that begins with " + prefix);
     }
 
-    private static Entry sound(String name, LoadResult read) throws CommandFailedException {
+    private static Entry sound(String name, LoadResult read) {
         return switch (read) {
             case LoadResult.Hit hit -> hit.entry();
             case LoadResult.Damaged(DamageKind damage, String detail)
@@ -132,7 +131,7 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
         };
     }
 
-    private static Named ofFile(Path file, Arena memory) throws CommandFailedException {
+    private static Named ofFile(Path file, Arena memory) {
         if (!Files.isRegularFile(file)) { // opening a pipe blocks until a writer opens it
             throw new CommandFailedException(file + " is not a file with an entry");
         }
@@ -160,7 +159,7 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
     }
 
     private KernelDescriptor kernel(Path manifest, String name)
-            throws TomlException, ConfigException, CommandFailedException {
+            throws TomlException, ConfigException {
         List<KernelSpec> kernels = KernelManifest.read(manifest);
         KernelSpec kernel = kernels.stream()
                 .filter(one -> one.name().equals(name))

@@ -102,8 +102,7 @@ public final class InspectCommand extends OutputCommand {
         return true;
     }
 
-    private static Id required(IdArgument.Named named, String argument)
-            throws CommandFailedException {
+    private static Id required(IdArgument.Named named, String argument) {
         if (named.id().isEmpty()) {
             throw new CommandFailedException(
                     named.kernel().map(KernelDescriptor::name).orElse(argument)
@@ -195,7 +194,7 @@ public final class InspectCommand extends OutputCommand {
         report.field("nearest", Optional.empty(), "no entry of the same kernel");
     }
 
-    private static void write(Entry entry, Path binary) throws CommandFailedException {
+    private static void write(Entry entry, Path binary) {
         int number = 1;
         for (byte[] bytes : entry.binaries().toByteArrays()) {
             Path file = number == 1 ? binary : Path.of(binary + "." + number);

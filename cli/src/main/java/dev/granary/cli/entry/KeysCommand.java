@@ -76,7 +76,7 @@ public final class KeysCommand extends OutputCommand {
         return true;
     }
 
-    private void create(String name, Report report) throws ConfigException, CommandFailedException {
+    private void create(String name, Report report) throws ConfigException {
         KeyTexts.Pair pair = KeyTexts.create(name);
         Path secret = out.resolve(name + ".key");
         Path open = out.resolve(name + ".pub");
@@ -94,8 +94,7 @@ public final class KeysCommand extends OutputCommand {
     }
 
     /** Adds lines to the usual file of trusted keys. */
-    private static void add(GranaryConfigBuilder builder, String lines)
-            throws ConfigException, CommandFailedException {
+    private static void add(GranaryConfigBuilder builder, String lines) throws ConfigException {
         Path file = builder.trustedKeysFile()
                 .orElseThrow(() -> new CommandFailedException(
                         "you have no home for a file of trusted keys; set GRANARY_TRUSTED_KEYS"));

@@ -64,7 +64,7 @@ public final class QuarantineCommand extends OutputCommand {
         return true;
     }
 
-    private List<Quarantined> selected(List<Quarantined> all) throws CommandFailedException {
+    private List<Quarantined> selected(List<Quarantined> all) {
         // picocli takes a converter's failure for the end of the ids
         List<String> prefixes =
                 ids.stream().map(new Converters.IdPrefix()::convert).toList();

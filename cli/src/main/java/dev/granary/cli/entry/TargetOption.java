@@ -35,8 +35,7 @@ final class TargetOption {
      * else those of the selected devices, those that their engines read, and that of intermediate
      * programs if one builds from them.
      */
-    List<String> namespaces(DeviceSelection devices)
-            throws CommandFailedException, ConfigException {
+    List<String> namespaces(DeviceSelection devices) throws ConfigException {
         for (String target : targets) {
             if (!NAMESPACE.matcher(target).matches()) {
                 throw new ConfigException(

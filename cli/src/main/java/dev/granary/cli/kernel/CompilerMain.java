@@ -13,7 +13,6 @@ import dev.granary.cache.support.FileTrees;
 import dev.granary.cli.kernel.CompilerFiles.Outcome;
 import dev.granary.cli.kernel.CompilerFiles.Request;
 import dev.granary.cli.kernel.CompilerFiles.Response;
-import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceSelection;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.gpu.Geometry;
@@ -115,7 +114,7 @@ final class CompilerMain {
         return new Response(outcome, e.getMessage() == null ? e.toString() : e.getMessage());
     }
 
-    private Response open(String[] arguments) throws CommandFailedException, ConfigException {
+    private Response open(String[] arguments) throws ConfigException {
         OpenCl.expectLaunches(Arrays.stream(arguments)
                 .skip(GEOMETRIES)
                 .map(CompilerMain::geometry)

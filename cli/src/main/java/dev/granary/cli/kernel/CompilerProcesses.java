@@ -96,7 +96,7 @@ final class CompilerProcesses implements Engine<KernelDescriptor, CompiledProgra
             Duration limit,
             Path directory,
             Map<String, String> variables)
-            throws CommandFailedException, ConfigException, InterruptedException {
+            throws ConfigException, InterruptedException {
         this.openLimit = openLimit;
         this.limit = limit;
         this.directory = directory;
@@ -235,8 +235,7 @@ final class CompilerProcesses implements Engine<KernelDescriptor, CompiledProgra
     }
 
     private Worker startWorker()
-            throws CompilerProcessException, CommandFailedException, ConfigException,
-                    InterruptedException {
+            throws CompilerProcessException, ConfigException, InterruptedException {
         Worker worker;
         try {
             worker = new Worker(Files.createTempDirectory(directory, "process-"));

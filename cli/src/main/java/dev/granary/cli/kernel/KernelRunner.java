@@ -71,8 +71,7 @@ final class KernelRunner {
     static int addOthers(
             List<? extends Engine<KernelDescriptor, ?>> engines,
             List<KernelSpec> kernels,
-            Report report)
-            throws CommandFailedException {
+            Report report) {
         List<KernelSpec> others = kernels.stream()
                 .filter(kernel -> engines.stream()
                         .noneMatch(engine -> kernel.isFor(engine.target().backend())))

@@ -6,7 +6,6 @@ import dev.granary.cache.Target;
 import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSourceResolver;
 import dev.granary.cli.manifest.KernelSpec;
-import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.OutputCommand;
@@ -58,8 +57,7 @@ public final class ManifestCommand extends OutputCommand {
     private final Map<String, Id> ids = new LinkedHashMap<>(); // by kernel, without a device
 
     @Override
-    protected boolean run(Report report)
-            throws TomlException, CommandFailedException, ConfigException {
+    protected boolean run(Report report) throws TomlException, ConfigException {
         List<KernelSpec> kernels = KernelManifest.read(manifest);
         Optional<Target> target = device.ifAny(DeviceSelection::one).map(Device::target);
         report.table("kernels", kernels)

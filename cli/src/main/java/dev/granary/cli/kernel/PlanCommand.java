@@ -2,7 +2,6 @@ package dev.granary.cli.kernel;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.OutputCommand;
@@ -52,8 +51,7 @@ public final class PlanCommand extends OutputCommand {
     private DeviceOption device = new DeviceOption();
 
     @Override
-    protected boolean run(Report result)
-            throws TomlException, CommandFailedException, ConfigException {
+    protected boolean run(Report result) throws TomlException, ConfigException {
         KernelPlan plan = PlanFile.read(file);
         PlanReport report = plan.report();
         if (picture != null) {

@@ -273,8 +273,7 @@ public final class PopulateCommand extends KernelsCommand {
 
     /** Returns the kernels whose recorded id for {@code target} a note of the last days has. */
     private static List<KernelSpec> like(
-            String target, List<KernelSpec> kernels, BucketConfig bucket)
-            throws ConfigException, CommandFailedException {
+            String target, List<KernelSpec> kernels, BucketConfig bucket) throws ConfigException {
         if (!(bucket instanceof BucketConfig.S3 s3)) {
             throw new ConfigException("--like needs a bucket; " + bucket.name() + " is none");
         }

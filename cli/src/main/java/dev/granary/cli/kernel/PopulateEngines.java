@@ -50,7 +50,7 @@ final class PopulateEngines implements AutoCloseable {
 
     /** Resolves the names on the command line; no device is opened. */
     PopulateEngines(DeviceOption devices, List<String> targets, OwnEngines own)
-            throws ConfigException, CommandFailedException {
+            throws ConfigException {
         boolean isOffline = !targets.isEmpty();
         boolean isDeviceMeant = devices.isGiven() || !(isOffline || own.isGiven());
         this.devices = isDeviceMeant ? devices.selections() : List.of();
@@ -74,7 +74,7 @@ final class PopulateEngines implements AutoCloseable {
     }
 
     /** Checks that nothing selected is disabled. */
-    void requireEnabled(EnabledEngines enabled) throws ConfigException, CommandFailedException {
+    void requireEnabled(EnabledEngines enabled) throws ConfigException {
         if (enabled.equals(EnabledEngines.ALL)) {
             return;
         }
@@ -163,8 +163,7 @@ final class PopulateEngines implements AutoCloseable {
         }
 
         /** Creates the engines. Their classes stay loaded. */
-        List<Engine<KernelDescriptor, ?>> open()
-                throws ConfigException, CommandFailedException, MalformedURLException {
+        List<Engine<KernelDescriptor, ?>> open() throws ConfigException, MalformedURLException {
             List<URL> urls = new ArrayList<>();
             for (Path file : classPath) {
                 if (!Files.exists(file)) {
@@ -183,7 +182,7 @@ final class PopulateEngines implements AutoCloseable {
 
         @SuppressWarnings("unchecked") // it has a method for these descriptors
         private static Engine<KernelDescriptor, ?> open(String name, ClassLoader loader)
-                throws ConfigException, CommandFailedException {
+                throws ConfigException {
             try {
                 Class<?> type = Class.forName(name, true, loader);
                 type.getMethod("create", KernelDescriptor.class);

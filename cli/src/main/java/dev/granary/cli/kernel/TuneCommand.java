@@ -210,8 +210,7 @@ public final class TuneCommand extends OutputCommand {
                 .field("outcome:outcomeId", tuned.descriptor().getId().hash());
     }
 
-    private static Chosen stored(Granary granary, OpenClEngine engine, PlanSpace space)
-            throws CommandFailedException {
+    private static Chosen stored(Granary granary, OpenClEngine engine, PlanSpace space) {
         TunedPlan plan = new TunedPlans(granary)
                 .find(space, engine.target())
                 .orElseThrow(() -> new CommandFailedException(

@@ -35,7 +35,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
      *
      * @throws ConfigException if no device matches, or several of different targets do
      */
-    public Device one() throws CommandFailedException, ConfigException {
+    public Device one() throws ConfigException {
         List<HostDevices> present = present();
         List<Device> matches = firstMatches(present);
         if (!device.isEmpty() && matches.stream().map(Device::target).distinct().count() > 1) {
@@ -47,7 +47,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
     }
 
     /** Returns the selected devices, by default all of the backend, or of all backends. */
-    public List<Device> all() throws CommandFailedException, ConfigException {
+    public List<Device> all() throws ConfigException {
         List<HostDevices> present = present();
         return device.isEmpty()
                 ? present.stream().flatMap(found -> found.devices().stream()).toList()
@@ -55,7 +55,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
     }
 
     /** Returns a selection of one device for each device of the backend, or of all backends. */
-    List<DeviceSelection> each() throws CommandFailedException {
+    List<DeviceSelection> each() {
         return present().stream()
                 .flatMap(found -> IntStream.range(0, found.devices().size())
                         .mapToObj(number -> new DeviceSelection(
@@ -63,7 +63,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
                 .toList();
     }
 
-    public OpenClDevice oneOfOpenCl() throws CommandFailedException, ConfigException {
+    public OpenClDevice oneOfOpenCl() throws ConfigException {
         if (!backend.orElse(Backend.OPENCL).equals(Backend.OPENCL)) {
             throw new ConfigException("this command supports devices of OpenCL only");
         }
@@ -102,7 +102,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
                 .toList();
     }
 
-    private List<HostDevices> present() throws CommandFailedException {
+    private List<HostDevices> present() {
         List<HostDevices> found = new ArrayList<>();
         for (Backend each : backend.map(List::of).orElse(Backend.OWN)) {
             found.add(HostDevices.of(each));

@@ -52,8 +52,7 @@ public abstract class OutputCommand implements Callable<Integer> {
     }
 
     /** Writes a file that the user has named; {@code name} begins the message if that fails. */
-    protected static void write(Path file, byte[] content, String name)
-            throws CommandFailedException {
+    protected static void write(Path file, byte[] content, String name) {
         try {
             Files.write(file, content);
         } catch (IOException e) {
