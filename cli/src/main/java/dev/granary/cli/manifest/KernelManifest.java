@@ -1,6 +1,10 @@
 package dev.granary.cli.manifest;
 
+import dev.granary.cache.Backend;
+import dev.granary.cache.Id;
+import dev.granary.cache.Target;
 import dev.granary.cli.manifest.KernelSpec.RecordedInputs;
+import dev.granary.coordinator.recording.RecordedId;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlTable;
@@ -15,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
@@ -45,9 +50,12 @@ public final class KernelManifest {
     private static final Set<String> KERNEL_KEYS = Set.of(
             "name source include options define entry geometry launch tag extra-digest".split(" "));
 
+    private static final RecordedId ANY_TARGET = new RecordedId(
+            "", new Target(Backend.OPENCL, "granary", "none", "none"), new TreeMap<>());
+
     private final Set<Path> manifests = new HashSet<>(); // all that were read
     private final Map<String, Path> names = new HashMap<>(); // and the manifests that have them
-    private final Map<List<Object>, Integer> recorded = new HashMap<>(); // positions by inputs
+    private final Map<Object, Integer> recorded = new HashMap<>(); // positions by identity
     private final List<KernelSpec> kernels = new ArrayList<>();
     private final AtomicInteger filesLeft = new AtomicInteger(ProgramSources.MAX_FILES);
     private long expandedKernels;
@@ -180,8 +188,8 @@ public final class KernelManifest {
      */
     private void addRecorded(TomlTable table, KernelSpec kernel) throws TomlException {
         RecordedInputs inputs = kernel.recorded().orElseThrow();
-        Integer equal = recorded.putIfAbsent(recordedInputs(kernel), kernels.size());
-        if (equal != null && isSameContent(kernels.get(equal), kernel)) {
+        Integer equal = recorded.putIfAbsent(identity(kernel), kernels.size());
+        if (equal != null) {
             KernelSpec earlier = kernels.get(equal);
             kernels.set(
                     equal,
@@ -199,40 +207,13 @@ public final class KernelManifest {
         add(table, kernel.with(name, kernel.recorded()));
     }
 
-    private static List<Object> recordedInputs(KernelSpec kernel) {
-        RecordedInputs inputs = kernel.recorded().orElseThrow();
-        return List.of(
-                files(kernel).stream().map(Path::getFileName).toList(),
-                List.copyOf(inputs.headers().keySet()),
-                inputs.includeDirectories(),
-                inputs.isEveryFileListed(),
-                kernel.options(),
-                kernel.launches(),
-                kernel.tag(),
-                kernel.extraDigest());
-    }
-
-    private static List<Path> files(KernelSpec kernel) {
-        List<Path> files = new ArrayList<>(kernel.sources());
-        files.addAll(kernel.recorded().orElseThrow().headers().values());
-        return files;
-    }
-
-    /** Compares files byte by byte, since people may have edited one. */
-    private static boolean isSameContent(KernelSpec kernel, KernelSpec other) {
-        List<Path> some = files(kernel);
-        List<Path> others = files(other);
-        for (int i = 0; i < some.size(); i++) {
-            try {
-                if (!Files.isRegularFile(some.get(i)) // opening a pipe blocks
-                        || !Files.isRegularFile(others.get(i))
-                        || Files.mismatch(some.get(i), others.get(i)) >= 0) {
-                    return false;
-                }
-            } catch (IOException e) {
-                return false; // the kernel that cannot be read reports it
-            }
+    /** Returns what equal kernels have in common: their id for one target, and the launches. */
+    private static Object identity(KernelSpec kernel) {
+        try {
+            Id id = KernelSourceResolver.descriptor(kernel, ANY_TARGET).getId();
+            return id.isEmpty() ? kernel : List.of(id, kernel.launches());
+        } catch (IOException | IllegalArgumentException e) {
+            return kernel; // who uses the kernel reports it
         }
-        return true;
     }
 }
