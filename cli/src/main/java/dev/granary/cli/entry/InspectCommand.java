@@ -81,7 +81,7 @@ public final class InspectCommand extends OutputCommand {
 
     @Override
     protected boolean run(Report report) throws Exception {
-        GranaryConfig config = stores.config();
+        GranaryConfig config = stores.builder().build();
         IdArgument argument = new IdArgument(config, device);
         try (Arena memory = Arena.ofConfined()) {
             IdArgument.Named named = argument.resolve(x, memory);

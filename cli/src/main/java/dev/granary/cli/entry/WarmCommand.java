@@ -56,7 +56,7 @@ public final class WarmCommand extends OutputCommand {
 
     @Override
     protected boolean run(Report report) throws Exception {
-        GranaryConfig config = stores.config();
+        GranaryConfig config = stores.builder().build();
         if (config.buckets().isEmpty()) {
             throw new ConfigException(
                     "No bucket is configured; give --bucket or set GRANARY_BUCKET.");

@@ -41,10 +41,6 @@ public final class StoreOptions {
         return settings.set(builder);
     }
 
-    public GranaryConfig config() throws ConfigException {
-        return builder().build();
-    }
-
     /** Returns the first writable layer; {@code cure} tells how to configure one. */
     public static BucketConfig firstWritable(GranaryConfig config, String cure)
             throws ConfigException {
