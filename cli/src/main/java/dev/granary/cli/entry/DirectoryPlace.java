@@ -49,7 +49,7 @@ final class DirectoryPlace extends Place {
             CompletableFuture.allOf(wanted.stream()
                             .map(listed -> CompletableFuture.runAsync(
                                     () -> copier.read(files, listed), threads))
-                            .toArray(CompletableFuture[]::new))
+                            .toArray(CompletableFuture<?>[]::new))
                     .join();
         }
     }

@@ -22,7 +22,9 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Function;
 
 /** {@code granary ls}: lists the entries of a place. */
 @Command(description = "List the entries of the local directory, of another one, or of a bucket.")
@@ -98,25 +100,26 @@ public final class LsCommand extends OutputCommand {
                         .toList();
             }
             report.data("place", inventory.name);
-            Map<Listed, Details> details = new HashMap<>();
+            Map<Listed, Details> read = new HashMap<>();
+            Function<Listed, Details> details = entry -> Objects.requireNonNull(read.get(entry));
             if (isByCompile) { // compile times are known only after all entries have been read
-                read(inventory, all, details);
+                read(inventory, all, read);
                 all = all.stream()
                         .sorted(Comparator.comparing((Listed entry) ->
-                                        details.get(entry).compileTime().orElse(Duration.ZERO))
+                                        details.apply(entry).compileTime().orElse(Duration.ZERO))
                                 .reversed())
                         .toList();
             }
             List<Listed> shown = all.subList(0, Math.min(limit, all.size()));
             if (isLong && !isByCompile) {
-                read(inventory, shown, details);
+                read(inventory, shown, read);
             }
             ReportTable<Listed> table = add(shown, report);
             if (isReading) {
-                table.column("compiled:compileMillis", entry -> details.get(entry)
+                table.column("compiled:compileMillis", entry -> details.apply(entry)
                                 .compileTime())
-                        .column("~kernels", entry -> details.get(entry).shown())
-                        .column("-damage", entry -> details.get(entry).damage());
+                        .column("~kernels", entry -> details.apply(entry).shown())
+                        .column("-damage", entry -> details.apply(entry).damage());
             }
             long bytes = Place.bytes(all);
             report.data("selectedEntries", all.size())

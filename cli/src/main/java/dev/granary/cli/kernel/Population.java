@@ -198,7 +198,7 @@ final class Population {
         }
 
         private Map<Id, String> round(Collection<Id> ids, IntConsumer progress)
-                throws ConfigException {
+                throws ConfigException, InterruptedException {
             Map<Id, String> unreadable = new ConcurrentHashMap<>();
             try (PersistentCache reader = TierFactory.openForBackground(bucket);
                     ExecutorService threads = Executors.newFixedThreadPool(
@@ -213,6 +213,9 @@ final class Population {
                         }
                     });
                 }
+            }
+            if (Thread.interrupted()) { // not all were read
+                throw new InterruptedException();
             }
             return unreadable;
         }

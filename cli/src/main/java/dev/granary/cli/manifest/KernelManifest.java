@@ -211,7 +211,7 @@ public final class KernelManifest {
     private static Object identity(KernelSpec kernel) {
         try {
             Id id = KernelSourceResolver.descriptor(kernel, ANY_TARGET).getId();
-            return id.isEmpty() ? kernel : List.of(id, kernel.launches());
+            return id.isEmpty() ? kernel : List.of(id.hash(), kernel.launches());
         } catch (IOException | IllegalArgumentException e) {
             return kernel; // who uses the kernel reports it
         }
