@@ -22,8 +22,6 @@ module dev.granary.cli {
             info.picocli;
     opens dev.granary.cli.kernel to
             info.picocli;
-    opens dev.granary.cli.operation to
-            info.picocli;
     opens dev.granary.cli.option to
             info.picocli;
 }

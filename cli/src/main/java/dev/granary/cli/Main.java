@@ -1,25 +1,24 @@
 package dev.granary.cli;
 
+import dev.granary.cli.entry.CollectCommand;
+import dev.granary.cli.entry.CompactCommand;
 import dev.granary.cli.entry.CopyCommand;
+import dev.granary.cli.entry.DevicesCommand;
+import dev.granary.cli.entry.DoctorCommand;
 import dev.granary.cli.entry.EvictCommand;
 import dev.granary.cli.entry.InspectCommand;
+import dev.granary.cli.entry.KeysCommand;
 import dev.granary.cli.entry.LsCommand;
+import dev.granary.cli.entry.QuarantineCommand;
+import dev.granary.cli.entry.ReportCommand;
+import dev.granary.cli.entry.StatsCommand;
+import dev.granary.cli.entry.VerifyCommand;
+import dev.granary.cli.entry.WarmCommand;
 import dev.granary.cli.kernel.GetCommand;
 import dev.granary.cli.kernel.ManifestCommand;
 import dev.granary.cli.kernel.PlanCommand;
 import dev.granary.cli.kernel.PopulateCommand;
 import dev.granary.cli.kernel.TuneCommand;
-import dev.granary.cli.operation.CollectCommand;
-import dev.granary.cli.operation.CompactCommand;
-import dev.granary.cli.operation.DevicesCommand;
-import dev.granary.cli.operation.DoctorCommand;
-import dev.granary.cli.operation.KeysCommand;
-import dev.granary.cli.operation.QuarantineCommand;
-import dev.granary.cli.operation.ReportCommand;
-import dev.granary.cli.operation.StatsCommand;
-import dev.granary.cli.operation.VerifyCommand;
-import dev.granary.cli.operation.WarmCommand;
-import dev.granary.cli.operation.WrapCommand;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -40,8 +39,6 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.Set;
 
 /** The entry point of the {@code granary} command. */
 @Command(
@@ -155,8 +152,10 @@ public final class Main {
         line.setCaseInsensitiveEnumValuesAllowed(true);
         line.setUsageHelpAutoWidth(true);
         // what follows a program is its own
-        Optional.ofNullable(line.getSubcommands().get("wrap"))
-                .ifPresent(wrap -> wrap.setStopAtPositional(true));
+        CommandLine wrap = line.getSubcommands().get("wrap");
+        if (wrap != null) {
+            wrap.setStopAtPositional(true);
+        }
         line.getHelpSectionMap().remove(UsageMessageSpec.SECTION_KEY_COMMAND_LIST_HEADING);
         line.getHelpSectionMap().remove(UsageMessageSpec.SECTION_KEY_COMMAND_LIST); // the footer
         return line;
@@ -186,40 +185,33 @@ public final class Main {
                 .map(one -> one.split("=", 2)[0])
                 .toList();
         CommandSpec command = failure.getCommandLine().getCommandSpec();
-        Set<String> names = options.isEmpty()
-                ? command.subcommands().keySet()
-                : command.optionsMap().keySet();
-        String mistyped =
-                options.isEmpty() ? unmatched.getUnmatched().getFirst() : options.getFirst();
-        return (options.isEmpty()
-                        ? SafeText.of(String.valueOf(failure.getMessage()))
-                        : "Unknown option" + (options.size() == 1 ? "" : "s") + ": '"
-                                + String.join("', '", options) + "'")
-                + NearestName.hint(mistyped, names);
+        if (options.isEmpty()) {
+            String mistyped = unmatched.getUnmatched().getFirst();
+            return SafeText.of(String.valueOf(failure.getMessage()))
+                    + NearestName.hint(mistyped, command.subcommands().keySet());
+        }
+        return "Unknown option" + (options.size() == 1 ? "" : "s") + ": '"
+                + String.join("', '", options) + "'"
+                + NearestName.hint(options.getFirst(), command.optionsMap().keySet());
     }
 
     private static int report(Exception failure, PrintWriter err) {
-        return switch (failure) {
-            case ConfigException _, TomlException _, CommandLine.TypeConversionException _ -> {
-                err.println("granary: " + failure.getMessage());
-                yield USAGE;
-            }
-            case CommandFailedException _, LocalDirectoryException _ -> {
-                err.println("granary: " + failure.getMessage());
-                yield FAILED;
-            }
-            case IOException _ -> {
-                err.println("granary: the entries cannot be listed: " + failure.getMessage());
-                yield FAILED;
-            }
-            default -> {
-                err.println("granary: internal error; please report it:");
-                StringWriter trace = new StringWriter();
-                failure.printStackTrace(new PrintWriter(trace, true));
-                err.print(SecretRedactor.redact(trace.toString()));
-                err.flush();
-                yield FAILED;
-            }
-        };
+        boolean isMisuse = failure instanceof ConfigException
+                || failure instanceof TomlException
+                || failure instanceof CommandLine.TypeConversionException;
+        if (isMisuse
+                || failure instanceof CommandFailedException
+                || failure instanceof LocalDirectoryException) {
+            err.println("granary: " + failure.getMessage());
+        } else if (failure instanceof IOException) {
+            err.println("granary: the entries cannot be listed: " + failure.getMessage());
+        } else {
+            err.println("granary: internal error; please report it:");
+            StringWriter trace = new StringWriter();
+            failure.printStackTrace(new PrintWriter(trace, true));
+            err.print(SecretRedactor.redact(trace.toString()));
+        }
+        err.flush();
+        return isMisuse ? USAGE : FAILED;
     }
 }

@@ -14,7 +14,7 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.cli.place.Place;
+import dev.granary.cli.entry.Place;
 import dev.granary.coordinator.TestFleet;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;

@@ -3,7 +3,7 @@ package dev.granary.benchmarks.restore;
 import dev.granary.benchmarks.harness.BenchmarkCommand;
 import dev.granary.benchmarks.harness.Report;
 import dev.granary.cache.Backend;
-import dev.granary.cli.compiler.TemporaryDirectory;
+import dev.granary.cli.kernel.TemporaryDirectory;
 import dev.granary.coordinator.Granary;
 import dev.granary.demo.DriverVariables;
 import dev.granary.demo.Program;

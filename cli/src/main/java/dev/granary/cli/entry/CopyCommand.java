@@ -1,16 +1,13 @@
 package dev.granary.cli.entry;
 
-import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryCatalog.Listed;
 import dev.granary.cache.format.EntrySigner;
-import dev.granary.cli.option.BucketOptions;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.OutputCommand;
-import dev.granary.cli.option.SelectionOptions;
+import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.EntryCopier;
-import dev.granary.cli.place.Place;
 import dev.granary.coordinator.config.ConfigException;
 
 import picocli.CommandLine.Command;
@@ -23,7 +20,6 @@ import java.util.Optional;
 
 /** {@code granary copy}: copies the entries of one place that another lacks. */
 @Command(
-        name = "copy",
         description =
                 "Copy the entries of FROM that TO lacks. Each is a bucket, or a directory in the"
                         + " form of a local directory. Entries are verified; those that fail are"
@@ -43,7 +39,7 @@ public final class CopyCommand extends OutputCommand {
     private String destination = "";
 
     @Mixin
-    private BucketOptions buckets = new BucketOptions();
+    private StoreOptions.Buckets buckets = new StoreOptions.Buckets();
 
     @Mixin
     private SelectionOptions selection = new SelectionOptions();
@@ -55,7 +51,7 @@ public final class CopyCommand extends OutputCommand {
     private boolean isSigning;
 
     @Override
-    public Integer call() throws Exception {
+    protected boolean run(Report report) throws Exception {
         Optional<EntrySigner> signer = isSigning
                 ? buckets.builder(source, destination).build().signer()
                 : Optional.empty();
@@ -64,21 +60,21 @@ public final class CopyCommand extends OutputCommand {
         }
         try (Place from = Place.source(source, buckets.builder(source, destination));
                 Place to = Place.destination(destination, buckets.builder(source, destination))) {
-            if (from.name().equals(to.name())) {
-                throw new ConfigException("FROM and TO are the same place: " + from.name());
+            if (from.name.equals(to.name)) {
+                throw new ConfigException("FROM and TO are the same place: " + from.name);
             }
             EntryCopier copier;
-            List<EntryCatalog.Listed> entries;
+            List<Listed> entries;
             try (ProgressLine progress = new ProgressLine(err(), "copying", 0)) {
-                progress.passing(from.name());
-                entries = selection.from(Place.entries(from.catalog()));
+                progress.passing(from.name);
+                entries = selection.from(Place.entries(from.catalog));
                 if (entries.isEmpty()) {
-                    throw new CommandFailedException(from.name()
+                    throw new CommandFailedException(from.name
                             + (selection.isGiven()
                                     ? " has no entries that were selected to copy"
                                     : " has no entries to copy"));
                 }
-                progress.passing(to.name());
+                progress.passing(to.name);
                 to.prepare();
                 copier = EntryCopier.into(
                         to,
@@ -87,16 +83,17 @@ public final class CopyCommand extends OutputCommand {
                                 + Units.plural(entries.size(), "entry")));
                 copier.copy(entries, isSigning, from, to);
             }
-            Report report = report().field("from", from.name())
-                    .field("to", to.name())
-                    .data("selected", entries.size());
-            Place.add("copied", copier.copied(), copier.copiedBytes(), report)
-                    .field("present", copier.present());
-            copier.addOtherVersions(" of other versions left out", report)
-                    .field("failed", copier.failed());
+            report.field("from", from.name).field("to", to.name).data("selected", entries.size());
+            Place.add("copied", copier.copied.sum(), copier.copiedBytes.sum(), report)
+                    .field("present", copier.present.sum())
+                    .count(
+                            "otherVersion",
+                            copier.otherVersions.sum(),
+                            "entry",
+                            "of other versions left out")
+                    .field("failed", copier.failed.sum());
             copier.addFailures(report);
-            report.print();
-            return copier.failures().isEmpty() ? 0 : 1;
+            return copier.failures.isEmpty();
         }
     }
 }

@@ -1,15 +1,11 @@
 package dev.granary.cli.entry;
 
-import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryCatalog.Listed;
 import dev.granary.cli.option.Converters;
 import dev.granary.cli.option.OutputCommand;
-import dev.granary.cli.option.PlaceOptions;
-import dev.granary.cli.option.SelectionOptions;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.DirectoryPlace;
-import dev.granary.cli.place.Place;
 import dev.granary.coordinator.config.ConfigException;
 
 import org.jspecify.annotations.Nullable;
@@ -23,7 +19,6 @@ import java.util.List;
 
 /** {@code granary evict}: removes selected entries from a directory. */
 @Command(
-        name = "evict",
         description = "Remove entries from a directory: those selected by --to, --target,"
                 + " --older-than and --id, or --all.")
 public final class EvictCommand extends OutputCommand {
@@ -56,7 +51,7 @@ public final class EvictCommand extends OutputCommand {
     private boolean isDry;
 
     @Override
-    public Integer call() throws Exception {
+    protected boolean run(Report report) throws Exception {
         boolean isSelecting = to != null || selection.isGiven();
         if (isSelecting == isAll) {
             throw new ConfigException(
@@ -68,16 +63,15 @@ public final class EvictCommand extends OutputCommand {
         }
         try (DirectoryPlace from = place.openToRemove("evict works on directories; entries leave a"
                 + " bucket by granary compact --without ID")) {
-            List<EntryCatalog.Listed> all = Place.entries(from.files());
-            List<EntryCatalog.Listed> victims = victims(selection.from(all));
+            List<Listed> all = Place.entries(from.files);
+            List<Listed> victims = victims(selection.from(all));
             boolean isRemoving = !isDry && (!isAll || isConfirmed);
-            Report report = report().field("place", from.name());
-            List<EntryCatalog.Listed> removed =
-                    isRemoving ? remove(from, victims, report) : victims;
+            report.field("place", from.name);
+            List<Listed> removed = isRemoving ? remove(from, victims, report) : victims;
             long bytes = Place.bytes(removed);
             long kept = all.size() - (long) removed.size();
             long keptBytes = Place.bytes(all) - bytes;
-            LsCommand.add(removed, isDry ? Integer.MAX_VALUE : MAX_LISTED, report);
+            LsCommand.add(removed, report).limit(isDry ? Integer.MAX_VALUE : MAX_LISTED);
             report.data("dryRun", !isRemoving)
                     .data("removedEntries", removed.size())
                     .data("removedBytes", bytes)
@@ -94,16 +88,15 @@ public final class EvictCommand extends OutputCommand {
             if (isAll && !isRemoving) {
                 report.line("granary evict --all --yes removes them");
             }
-            report.print();
-            return report.hasProblems() ? 1 : 0;
+            return !report.hasProblems();
         }
     }
 
     /** Returns the entries to remove, oldest first, so that the others fit. */
-    private List<EntryCatalog.Listed> victims(List<EntryCatalog.Listed> selected) {
+    private List<Listed> victims(List<Listed> selected) {
         long excess = Place.bytes(selected) - (to == null ? 0 : to);
-        List<EntryCatalog.Listed> victims = new ArrayList<>();
-        for (EntryCatalog.Listed oldest : selected.reversed()) {
+        List<Listed> victims = new ArrayList<>();
+        for (Listed oldest : selected.reversed()) {
             if (excess <= 0) {
                 break;
             }
@@ -113,15 +106,14 @@ public final class EvictCommand extends OutputCommand {
         return victims;
     }
 
-    private List<EntryCatalog.Listed> remove(
-            DirectoryPlace from, List<EntryCatalog.Listed> victims, Report report) {
-        List<EntryCatalog.Listed> removed = new ArrayList<>();
+    private List<Listed> remove(DirectoryPlace from, List<Listed> victims, Report report) {
+        List<Listed> removed = new ArrayList<>();
         List<String> failures = new ArrayList<>();
         try (ProgressLine progress = new ProgressLine(err(), "evicting", victims.size())) {
-            for (int i = 0; i < victims.size(); i++) {
-                progress.passing(i, victims.get(i).hash().hex());
-                if (from.remove(victims.get(i), failures)) {
-                    removed.add(victims.get(i));
+            for (Listed victim : victims) {
+                progress.passing(victim.hash().hex());
+                if (from.remove(victim, failures)) {
+                    removed.add(victim);
                 }
             }
         }

@@ -1,18 +1,17 @@
 package dev.granary.cli.entry;
 
 import dev.granary.cache.Entry;
-import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryCatalog.Listed;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
 import dev.granary.cli.manifest.KernelManifest;
+import dev.granary.cli.manifest.KernelSourceResolver;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
-import dev.granary.cli.place.Place;
-import dev.granary.cli.source.KernelSourceResolver;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.toml.SafeText;
@@ -53,9 +52,8 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
      */
     record Named(Id id, Optional<Entry> entry, boolean isFile, Optional<KernelDescriptor> kernel) {}
 
-    /** Returns the id that an argument names. */
     Named resolve(String argument, Arena memory)
-            throws ConfigException, CommandFailedException, TomlException, IOException {
+            throws ConfigException, TomlException, IOException {
         if (argument.matches(DIGITS)) {
             Entry entry = find(argument.toLowerCase(Locale.ROOT), memory);
             return new Named(entry.id(), Optional.of(entry), false, Optional.empty());
@@ -90,12 +88,11 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
     }
 
     /** Returns the entry of the first tier that has one whose id begins so. */
-    private Entry find(String prefix, Arena memory)
-            throws ConfigException, CommandFailedException, IOException {
+    private Entry find(String prefix, Arena memory) throws ConfigException, IOException {
         List<String> searched = new ArrayList<>();
         for (Place.Opener tier : Place.tiers(config)) {
             try (Place place = tier.open()) {
-                List<EntryCatalog.Listed> found = Place.entries(place.catalog()).stream()
+                List<Listed> found = Place.entries(place.catalog).stream()
                         .filter(entry -> entry.hash().hex().startsWith(prefix))
                         .toList();
                 if (found.size() > 1) {
@@ -103,10 +100,10 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
                             + " entries have ids that begin with " + prefix + "; give more digits");
                 }
                 if (!found.isEmpty()) {
-                    EntryCatalog.Listed listed = found.getFirst();
-                    return sound("entry " + listed.hash(), place.catalog().read(listed, memory));
+                    Listed listed = found.getFirst();
+                    return sound("entry " + listed.hash(), place.catalog.read(listed, memory));
                 }
-                searched.add(place.name());
+                searched.add(place.name);
             }
         }
         throw new CommandFailedException(
@@ -116,7 +113,7 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
                                 + " has an id that begins with " + prefix);
     }
 
-    private static Entry sound(String name, LoadResult read) throws CommandFailedException {
+    private static Entry sound(String name, LoadResult read) {
         return switch (read) {
             case LoadResult.Hit hit -> hit.entry();
             case LoadResult.Damaged(DamageKind damage, String detail)
@@ -134,7 +131,7 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
         };
     }
 
-    private static Named ofFile(Path file, Arena memory) throws CommandFailedException {
+    private static Named ofFile(Path file, Arena memory) {
         if (!Files.isRegularFile(file)) { // opening a pipe blocks until a writer opens it
             throw new CommandFailedException(file + " is not a file with an entry");
         }
@@ -162,7 +159,7 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
     }
 
     private KernelDescriptor kernel(Path manifest, String name)
-            throws TomlException, ConfigException, CommandFailedException {
+            throws TomlException, ConfigException {
         List<KernelSpec> kernels = KernelManifest.read(manifest);
         KernelSpec kernel = kernels.stream()
                 .filter(one -> one.name().equals(name))

@@ -16,7 +16,6 @@ import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.Place;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -49,7 +48,6 @@ import java.util.Optional;
  * differences of two keys. It changes nothing.
  */
 @Command(
-        name = "inspect",
         description = {
             "Show the key of X, whether a lookup is a hit or a miss, step by step, and the entry;"
                     + " with Y the fields in which the keys of X and Y differ.",
@@ -82,26 +80,29 @@ public final class InspectCommand extends OutputCommand {
     private DeviceOption device = new DeviceOption();
 
     @Override
-    public Integer call() throws Exception {
-        GranaryConfig config = stores.config();
+    protected boolean run(Report report) throws Exception {
+        GranaryConfig config = stores.builder().build();
         IdArgument argument = new IdArgument(config, device);
         try (Arena memory = Arena.ofConfined()) {
             IdArgument.Named named = argument.resolve(x, memory);
             if (y != null) {
-                compare(required(named, x), required(argument.resolve(y, memory), y));
+                Id a = required(named, x);
+                Id b = required(argument.resolve(y, memory), y);
+                report.field("A:a", a.hash()).field("B:b", b.hash()).data("equal", a.equals(b));
+                if (a.equals(b)) {
+                    report.line("The ids are equal.");
+                }
+                KeyDifference.add(a, b, "A", "B", report);
             } else if (isKeyOnly) {
-                Report report = report();
-                KeyText.addWhole(required(named, x), report);
-                report.print();
+                KeyDifference.addWholeKey(required(named, x), report);
             } else {
-                inspect(config, named);
+                inspect(config, named, report);
             }
         }
-        return 0;
+        return true;
     }
 
-    private static Id required(IdArgument.Named named, String argument)
-            throws CommandFailedException {
+    private static Id required(IdArgument.Named named, String argument) {
         if (named.id().isEmpty()) {
             throw new CommandFailedException(
                     named.kernel().map(KernelDescriptor::name).orElse(argument)
@@ -111,17 +112,8 @@ public final class InspectCommand extends OutputCommand {
         return named.id();
     }
 
-    private void compare(Id a, Id b) {
-        Report report = report().field("A:a", a.hash()).field("B:b", b.hash());
-        report.data("equal", a.equals(b));
-        if (a.equals(b)) {
-            report.line("The ids are equal.");
-        }
-        KeyDifference.add(a, b, "A", "B", report);
-        report.print();
-    }
-
-    private void inspect(GranaryConfig config, IdArgument.Named named) throws Exception {
+    private void inspect(GranaryConfig config, IdArgument.Named named, Report report)
+            throws Exception {
         // an id from digits or a file has a target, and needs a device only to replace it
         Optional<Device> selected = named.kernel().isPresent() || device.isGiven()
                 ? Optional.of(device.selection().one())
@@ -139,8 +131,11 @@ public final class InspectCommand extends OutputCommand {
                         target,
                         selected.map(Device::readableTargets).orElse(List.of()),
                         selected.map(Device::kind),
-                        named.kernel().filter(InspectCommand::needsSpirv)));
-        Report report = report();
+                        // a compile has the step from OpenCL C to SPIR-V
+                        named.kernel()
+                                .filter(kernel ->
+                                        kernel.target().backend().equals(Backend.LEVEL_ZERO)
+                                                && kernel.spirv().isEmpty())));
         if (id.isEmpty()) {
             report.data("id", Optional.empty());
         } else {
@@ -148,7 +143,7 @@ public final class InspectCommand extends OutputCommand {
                     .text("device", target.device())
                     .text("driver", target.driver())
                     .field("target", target.path());
-            KeyText.add(id, report);
+            KeyDifference.addKey(id, report);
             report.line("");
         }
         new ExplainedLookup(id, explanation)
@@ -178,13 +173,6 @@ public final class InspectCommand extends OutputCommand {
                             "no tier has an entry, so --binary has nothing to write")),
                     binary);
         }
-        report.print();
-    }
-
-    /** Returns true if a compile of the kernel has the step from OpenCL C to SPIR-V. */
-    private static boolean needsSpirv(KernelDescriptor kernel) {
-        return kernel.target().backend().equals(Backend.LEVEL_ZERO)
-                && kernel.spirv().isEmpty();
     }
 
     /** Adds the nearest entry of the first tier that has one of the same kernel. */
@@ -195,7 +183,7 @@ public final class InspectCommand extends OutputCommand {
                 Optional<Id> nearest = KeyDifference.nearest(place, id);
                 if (nearest.isPresent()) {
                     Sha256 found = nearest.get().hash();
-                    report.line("").field("nearest", found, found + " in " + place.name());
+                    report.line("").field("nearest", found, found + " in " + place.name);
                     KeyDifference.add(id, nearest.get(), "lookup", "entry", report);
                     return;
                 }
@@ -206,7 +194,7 @@ public final class InspectCommand extends OutputCommand {
         report.field("nearest", Optional.empty(), "no entry of the same kernel");
     }
 
-    private static void write(Entry entry, Path binary) throws CommandFailedException {
+    private static void write(Entry entry, Path binary) {
         int number = 1;
         for (byte[] bytes : entry.binaries().toByteArrays()) {
             Path file = number == 1 ? binary : Path.of(binary + "." + number);

@@ -1,19 +1,20 @@
 package dev.granary.cli.entry;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.granary.cache.Entry;
-import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryCatalog.Listed;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cli.output.Report;
-import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.Place;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -31,6 +32,12 @@ import java.util.stream.Collectors;
  * @param b the values in the second key
  */
 record KeyDifference(String field, List<String> a, List<String> b) {
+    private static final int MAX_CHARACTERS = 43;
+    private static final int MAX_FIELDS = 30;
+
+    /** Number of target fields, which come first in every id and are shown separately. */
+    private static final int TARGET_FIELDS = 4;
+
     private static final String NONE = "-";
 
     /** Characters that a cell of a table has at most. */
@@ -64,28 +71,23 @@ record KeyDifference(String field, List<String> a, List<String> b) {
         List<Id.Field> fields = id.fields();
         for (int i = 0; i < fields.size(); i++) {
             String name = fields.get(i).name();
-            String value = KeyText.of(fields.get(i));
+            String value = value(fields.get(i));
             if (i + 1 < fields.size()
                     && VALUES_OF_NAMES.contains(fields.get(i + 1).name())) {
                 name += " " + value;
-                value = KeyText.of(fields.get(++i));
+                value = value(fields.get(++i));
             }
             values.computeIfAbsent(name, _ -> new ArrayList<>()).add(value);
         }
         return values;
     }
 
-    /** Returns the number of values that only one key has; 1 if only their order differs. */
-    int size() {
-        return Math.max(1, without(a, b).size() + without(b, a).size());
-    }
-
     /** Adds a table: in the text words around the first difference, in JSON all values. */
     static void add(Id first, Id second, String a, String b, Report report) {
-        ReportTable table = report.table("differences", "field", "<" + a + ":a", "<" + b + ":b");
-        between(first, second)
-                .forEach(each -> table.row(
-                        each.field, shortened(each.a, each.b), shortened(each.b, each.a)));
+        report.table("differences", between(first, second))
+                .column("field", KeyDifference::field)
+                .column("<" + a + ":a", each -> shortened(each.a, each.b))
+                .column("<" + b + ":b", each -> shortened(each.b, each.a));
     }
 
     private static Report.Shown shortened(List<String> values, List<String> others) {
@@ -130,17 +132,18 @@ record KeyDifference(String field, List<String> a, List<String> b) {
      * Of equally near ones, the most recently used is returned.
      */
     static Optional<Id> nearest(Place place, Id id) throws IOException {
-        List<EntryCatalog.Listed> all = Place.entries(place.catalog());
+        List<Listed> all = Place.entries(place.catalog);
         List<String> sources = sources(id);
         Optional<Id> nearest = Optional.empty();
         int least = Integer.MAX_VALUE;
-        for (EntryCatalog.Listed listed :
-                all.subList(0, Math.min(place.maxSearched(), all.size()))) {
+        for (Listed listed : all.subList(0, Math.min(place.maxSearched(), all.size()))) {
             try (Arena memory = Arena.ofConfined()) {
-                if (place.catalog().read(listed, memory) instanceof LoadResult.Hit(Entry entry)
+                if (place.catalog.read(listed, memory) instanceof LoadResult.Hit(Entry entry)
                         && !entry.id().equals(id)
                         && isOfSameKernel(entry, sources)) {
-                    int distance = distance(between(id, entry.id()));
+                    int distance = between(id, entry.id()).stream()
+                            .mapToInt(KeyDifference::distance)
+                            .sum();
                     nearest = distance < least ? Optional.of(entry.id()) : nearest;
                     least = Math.min(distance, least);
                 }
@@ -150,13 +153,12 @@ record KeyDifference(String field, List<String> a, List<String> b) {
     }
 
     /**
-     * Returns the number of values that differ. A different source adds 1, so that of otherwise
-     * equally near entries one of the same source is nearer.
+     * Returns the number of values that only one key has, 1 if only their order differs. A source
+     * adds 1, so that of otherwise equally near entries one of the same source is nearer.
      */
-    private static int distance(List<KeyDifference> differences) {
-        return differences.stream()
-                .mapToInt(each -> each.size() + (each.field().equals(SOURCE) ? 1 : 0))
-                .sum();
+    private int distance() {
+        int size = without(a, b).size() + without(b, a).size();
+        return Math.max(1, size) + (field.equals(SOURCE) ? 1 : 0);
     }
 
     private static boolean isOfSameKernel(Entry entry, List<String> sources) {
@@ -179,5 +181,52 @@ record KeyDifference(String field, List<String> a, List<String> b) {
                 .filter(field -> field.name().equals(SOURCE) || field.name().equals(SPIRV))
                 .map(Id.Field::text)
                 .toList();
+    }
+
+    /** Returns the value as text; digests and values that are not UTF-8 text as hex digits. */
+    private static String value(Id.Field field) {
+        byte[] value = field.value();
+        boolean isText = !field.name().equals("sha256")
+                && Arrays.equals(field.text().getBytes(UTF_8), value);
+        return isText ? field.text() : HexFormat.of().formatHex(value);
+    }
+
+    /** Adds all fields in full. The lines of a longer value follow its name, indented. */
+    static void addWholeKey(Id id, Report report) {
+        addData(id, report);
+        for (Id.Field field : id.fields()) {
+            List<String> lines = value(field).replace("\t", "    ").lines().toList();
+            if (lines.size() <= 1) {
+                report.line((field.name() + ": " + String.join("", lines)).stripTrailing());
+            } else {
+                report.line(field.name() + ":");
+                lines.forEach(line -> report.line("    " + line));
+            }
+        }
+    }
+
+    /** Adds all fields to JSON, and the short values of the first to the text. */
+    static void addKey(Id id, Report report) {
+        addData(id, report);
+        List<Id.Field> fields = id.fields().subList(TARGET_FIELDS, id.fields().size());
+        fields.stream()
+                .limit(MAX_FIELDS)
+                .forEach(field -> report.text("  " + field.name(), excerpt(field)));
+        if (fields.size() > MAX_FIELDS) {
+            report.line("  ... and " + (fields.size() - MAX_FIELDS)
+                    + " more fields of the key; --key shows all");
+        }
+    }
+
+    private static void addData(Id id, Report report) {
+        for (Id.Field field : id.fields()) {
+            report.part("key").data("name", field.name()).data("value", value(field));
+        }
+    }
+
+    private static String excerpt(Id.Field field) {
+        String text = value(field).strip().replaceAll("\\s+", " ");
+        String start = Units.cut(text, MAX_CHARACTERS);
+        return start.equals(text) ? text : start + " (" + field.value().length + " bytes)";
     }
 }

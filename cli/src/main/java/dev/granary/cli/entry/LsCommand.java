@@ -1,18 +1,14 @@
 package dev.granary.cli.entry;
 
 import dev.granary.cache.Entry;
-import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryCatalog.Listed;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.LoadResult;
 import dev.granary.cli.option.OutputCommand;
-import dev.granary.cli.option.PlaceOptions;
-import dev.granary.cli.option.SelectionOptions;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.BucketPlace;
-import dev.granary.cli.place.Place;
 import dev.granary.coordinator.config.ConfigException;
 
 import picocli.CommandLine.Command;
@@ -22,21 +18,17 @@ import picocli.CommandLine.Option;
 import java.lang.foreign.Arena;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Function;
 
 /** {@code granary ls}: lists the entries of a place. */
-@Command(
-        name = "ls",
-        description = "List the entries of the local directory, of another one, or of a bucket.")
+@Command(description = "List the entries of the local directory, of another one, or of a bucket.")
 public final class LsCommand extends OutputCommand {
-    /** The largest number of entries in the output, each with some 400 bytes. */
-    private static final int MAX_ENTRIES = 100_000;
-
-    private static final List<String> SHORT = List.of("=target", "id", "size:bytes", "<last used");
-
     /** The sort order of the list. */
     enum Order {
         USED,
@@ -67,7 +59,7 @@ public final class LsCommand extends OutputCommand {
     private boolean isLong;
 
     @Option(names = "--limit", paramLabel = "N", description = "list only the first N")
-    private int limit = Integer.MAX_VALUE;
+    private int limit = 100_000; // each takes some 400 bytes
 
     /**
      * The details of an entry that only reading it provides.
@@ -75,13 +67,20 @@ public final class LsCommand extends OutputCommand {
      * @param damage the kind of damage, or {@code gone} or {@code unreadable}; empty if it is sound
      */
     private record Details(
-            EntryCatalog.Listed entry,
-            Duration compileTime,
-            List<String> kernels,
-            Optional<String> damage) {}
+            Optional<Duration> compileTime, List<String> kernels, Optional<String> damage) {
+        Details(String damage) {
+            this(Optional.empty(), List.of(), Optional.of(damage));
+        }
+
+        Report.Shown shown() {
+            return new Report.Shown(
+                    kernels,
+                    damage.map(kind -> "(" + kind + ")").orElse(String.join(" ", kernels)));
+        }
+    }
 
     @Override
-    public Integer call() throws Exception {
+    protected boolean run(Report report) throws Exception {
         if (limit <= 0) {
             throw new ConfigException("--limit must be a positive number of entries, not " + limit);
         }
@@ -93,117 +92,88 @@ public final class LsCommand extends OutputCommand {
                         "--long and --sort compile read every entry, which would download the"
                                 + " bucket; they work on directories");
             }
-            List<EntryCatalog.Listed> all;
+            List<Listed> all;
             try (ProgressLine progress = new ProgressLine(err(), "listing", 0)) {
-                progress.passing(inventory.name());
-                all = selection.from(Place.entries(inventory.catalog())).stream()
+                progress.passing(inventory.name);
+                all = selection.from(Place.entries(inventory.catalog)).stream()
                         .sorted(comparator())
                         .toList();
             }
-            Report report = report().data("place", inventory.name());
-            // compile times are known only after all entries have been read
-            List<EntryCatalog.Listed> shown = first(all, isByCompile ? MAX_ENTRIES : limit);
+            report.data("place", inventory.name);
+            Map<Listed, Details> read = new HashMap<>();
+            Function<Listed, Details> details = entry -> Objects.requireNonNull(read.get(entry));
+            if (isByCompile) { // compile times are known only after all entries have been read
+                read(inventory, all, read);
+                all = all.stream()
+                        .sorted(Comparator.comparing((Listed entry) ->
+                                        details.apply(entry).compileTime().orElse(Duration.ZERO))
+                                .reversed())
+                        .toList();
+            }
+            List<Listed> shown = all.subList(0, Math.min(limit, all.size()));
+            if (isLong && !isByCompile) {
+                read(inventory, shown, read);
+            }
+            ReportTable<Listed> table = add(shown, report);
             if (isReading) {
-                List<Details> details = read(inventory, shown);
-                if (isByCompile) {
-                    details.sort(Comparator.comparing(Details::compileTime).reversed());
-                }
-                details = first(details, limit);
-                shown = details.stream().map(Details::entry).toList();
-                addLong(details, report);
-            } else {
-                add(shown, Integer.MAX_VALUE, report);
+                table.column("compiled:compileMillis", entry -> details.apply(entry)
+                                .compileTime())
+                        .column("~kernels", entry -> details.apply(entry).shown())
+                        .column("-damage", entry -> details.apply(entry).damage());
             }
             long bytes = Place.bytes(all);
             report.data("selectedEntries", all.size())
                     .data("selectedBytes", bytes)
                     .line((shown.size() < all.size() ? Units.count(shown.size()) + " of " : "")
                             + Units.plural(all.size(), "entry") + ", " + Units.bytes(bytes) + " in "
-                            + inventory.name());
-            if (all.size() > MAX_ENTRIES && (isByCompile || limit > MAX_ENTRIES)) {
-                report.problem("at most " + Units.count(MAX_ENTRIES)
-                        + (isByCompile ? " are read and sorted" : " are listed")
-                        + "; select with --target, --id or --older-than");
-            }
-            report.print();
-            return 0;
+                            + inventory.name);
+            return true;
         }
     }
 
-    private static <T> List<T> first(List<T> all, int limit) {
-        return all.subList(0, Math.min(Math.min(limit, MAX_ENTRIES), all.size()));
+    static ReportTable<Listed> add(List<Listed> entries, Report report) {
+        return report.table("entries", entries)
+                .column("=target", Listed::namespace)
+                .column("id", Listed::hash)
+                .column("size:bytes", entry -> Report.bytes(entry.bytes()))
+                .column("<last used", entry -> Instant.ofEpochMilli(entry.lastUsedMillis()));
     }
 
-    /** Adds a table of entries, of which the text has at most {@code limit}. */
-    static void add(List<EntryCatalog.Listed> entries, int limit, Report report) {
-        ReportTable table =
-                report.table("entries", SHORT.toArray(String[]::new)).limit(limit);
-        entries.forEach(entry -> table.row(cells(entry).toArray()));
-    }
-
-    private static void addLong(List<Details> entries, Report report) {
-        List<String> headings = new ArrayList<>(SHORT);
-        headings.addAll(List.of("compiled:compileMillis", "~kernels", "-damage"));
-        ReportTable table = report.table("entries", headings.toArray(String[]::new));
-        for (Details each : entries) {
-            List<Object> cells = cells(each.entry());
-            cells.add(each.damage().isEmpty() ? each.compileTime() : Optional.empty());
-            String kernels = String.join(" ", each.kernels());
-            String shown = each.damage().map(damage -> "(" + damage + ")").orElse(kernels);
-            cells.add(new Report.Shown(each.kernels(), shown));
-            cells.add(each.damage());
-            table.row(cells.toArray());
-        }
-    }
-
-    private static List<Object> cells(EntryCatalog.Listed entry) {
-        Instant used = Instant.ofEpochMilli(entry.lastUsedMillis());
-        return new ArrayList<>(
-                List.of(entry.namespace(), entry.hash(), Report.bytes(entry.bytes()), used));
-    }
-
-    private List<Details> read(Place inventory, List<EntryCatalog.Listed> entries) {
-        List<Details> details = new ArrayList<>();
+    private void read(Place inventory, List<Listed> entries, Map<Listed, Details> details) {
         try (ProgressLine progress = new ProgressLine(err(), "reading", entries.size())) {
-            for (EntryCatalog.Listed entry : entries) {
-                progress.passing(details.size(), entry.hash().hex());
+            for (Listed entry : entries) {
+                progress.passing(entry.hash().hex());
                 try (Arena memory = Arena.ofConfined()) {
-                    details.add(
-                            switch (inventory.catalog().read(entry, memory)) {
-                                case LoadResult.Hit(Entry sound) -> sound(entry, sound);
+                    details.put(
+                            entry,
+                            switch (inventory.catalog.read(entry, memory)) {
+                                case LoadResult.Hit(Entry sound) ->
+                                    new Details(
+                                            Optional.of(sound.compileTime()),
+                                            sound.metadata()
+                                                    .map(EntryMetadata::kernels)
+                                                    .orElse(List.of()),
+                                            Optional.empty());
                                 case LoadResult.Damaged damaged ->
-                                    unread(entry, Place.name(damaged.damage()));
-                                case LoadResult.Absent _ -> unread(entry, "gone");
-                                case LoadResult.Unavailable _ -> unread(entry, "unreadable");
+                                    new Details(Place.name(damaged.damage()));
+                                case LoadResult.Absent _ -> new Details("gone");
+                                case LoadResult.Unavailable _ -> new Details("unreadable");
                             });
                 }
             }
         }
-        return details;
-    }
-
-    private static Details sound(EntryCatalog.Listed entry, Entry sound) {
-        List<String> kernels = sound.metadata().map(EntryMetadata::kernels).orElse(List.of());
-        return new Details(entry, sound.compileTime(), kernels, Optional.empty());
-    }
-
-    private static Details unread(EntryCatalog.Listed entry, String cause) {
-        return new Details(entry, Duration.ZERO, List.of(), Optional.of(cause));
     }
 
     /** Returns the order of a list that is not read; by compile time, entries are sorted later. */
-    private Comparator<EntryCatalog.Listed> comparator() {
-        Comparator<EntryCatalog.Listed> name = Comparator.comparing(EntryCatalog.Listed::namespace)
+    private Comparator<Listed> comparator() {
+        Comparator<Listed> name = Comparator.comparing(Listed::namespace)
                 .thenComparing(entry -> entry.hash().hex());
-        Comparator<EntryCatalog.Listed> used = Comparator.comparingLong(
-                        EntryCatalog.Listed::lastUsedMillis)
-                .reversed()
-                .thenComparing(name);
+        Comparator<Listed> used =
+                Comparator.comparingLong(Listed::lastUsedMillis).reversed().thenComparing(name);
         return switch (order) {
             case NAME -> name;
             case USED, COMPILE -> used;
-            case SIZE ->
-                Comparator.comparingLong(EntryCatalog.Listed::bytes).reversed().thenComparing(used);
+            case SIZE -> Comparator.comparingLong(Listed::bytes).reversed().thenComparing(used);
         };
     }
 }

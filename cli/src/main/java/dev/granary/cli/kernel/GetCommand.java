@@ -1,10 +1,10 @@
 package dev.granary.cli.kernel;
 
 import dev.granary.cli.manifest.KernelSpec;
+import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.Place;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
@@ -18,17 +18,16 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * {@code granary get}: gets every kernel of a manifest through the cache, as a node does. A bucket
  * that fails costs at most 10 s, and is reported in one line.
  */
-@Command(
-        name = "get",
-        description = "Get the kernels of MANIFEST through the cache, as a node does.")
+@Command(description = "Get the kernels of MANIFEST through the cache, as a node does.")
 public final class GetCommand extends KernelsCommand {
     private static final Duration UPLOAD_LIMIT = Duration.ofMinutes(1);
 
@@ -42,7 +41,7 @@ public final class GetCommand extends KernelsCommand {
     private boolean isBucketRequired;
 
     @Override
-    public Integer call() throws Exception {
+    protected boolean run(Report report) throws Exception {
         List<KernelSpec> all = kernels();
         GranaryConfig config = config().flushLimit(Duration.ZERO).build();
         if (isBucketRequired && config.buckets().isEmpty()) {
@@ -52,7 +51,7 @@ public final class GetCommand extends KernelsCommand {
         }
         OpenCl.expectLaunches(KernelRunner.geometries(all));
         Publications published = new Publications();
-        try (KernelEngine engine = device().selection().one().open();
+        try (KernelEngine engine = device.selection().one().open();
                 Granary granary =
                         Granary.builder().config(config).published(published).open()) {
             List<KernelSpec> kernels = KernelRunner.of(engine, all);
@@ -64,16 +63,12 @@ public final class GetCommand extends KernelsCommand {
                 progress.passing("to the bucket");
                 flush(granary);
             }
-            Report report = report();
-            new KernelReport(results, granary.statistics()).addTo(report, extent());
-            KernelRunner.addOthers(KernelRunner.others(List.of(engine), all), report);
+            KernelResult.addTo(report, results, granary.statistics(), logLines());
+            KernelRunner.addOthers(List.of(engine), all, report);
             boolean hasFailed =
-                    addFailures(config.buckets(), granary.statistics().layers(), published, report);
-            report.print();
+                    addFailures(config, granary.statistics().layers(), published, report);
             return results.stream().allMatch(result -> result.outcome().isSuccess())
-                            && !(isBucketRequired && hasFailed)
-                    ? 0
-                    : 1;
+                    && !(isBucketRequired && hasFailed);
         }
     }
 
@@ -94,23 +89,23 @@ public final class GetCommand extends KernelsCommand {
      * @return whether a bucket has failed; not if the upload has replaced damaged entries
      */
     private boolean addFailures(
-            List<BucketConfig> buckets,
+            GranaryConfig config,
             List<LayerStatistics> layers,
             Publications published,
             Report report)
             throws ConfigException {
         boolean hasFailed = false;
-        boolean isFirstWritable = true;
+        Optional<BucketConfig> target = StoreOptions.writable(config);
         for (int i = 0; i < layers.size(); i++) {
             LayerStatistics layer = layers.get(i);
-            boolean isTarget = isFirstWritable && buckets.get(i).isWritable();
-            isFirstWritable &= !isTarget;
+            BucketConfig bucket = config.buckets().get(i);
+            boolean isTarget = target.equals(Optional.of(bucket));
             Optional<String> failure = failure(layer, isTarget ? published : new Publications());
             Optional<String> suspicion = suspicion(layer);
             if (isBucketRequired
                     && failure.isEmpty()
                     && (!hasAnswered(layer) || suspicion.isPresent())) {
-                failure = Place.problem(buckets.get(i));
+                failure = StoreOptions.problem(bucket);
             }
             hasFailed |= failure.isPresent();
             failure.or(() -> suspicion)
@@ -121,36 +116,32 @@ public final class GetCommand extends KernelsCommand {
     }
 
     private static Optional<String> failure(LayerStatistics layer, Publications published) {
-        Optional<String> cause =
-                layer.failure().or(() -> published.causes().keySet().stream().findFirst());
-        return cause.map(text -> text + counts(layer, published.failed()));
+        String counts = Stream.of(
+                        count(layer.count(Counter.LAYER_UNAVAILABLE), "lookup", " failed"),
+                        count(layer.count(Counter.LAYER_SKIPPED), "lookup", " skipped"),
+                        count(published.failed(), "upload", " failed"))
+                .filter(text -> !text.isEmpty())
+                .collect(Collectors.joining(", "));
+        return layer.failure()
+                .or(() -> published.causes().keySet().stream().findFirst())
+                .map(cause -> counts.isEmpty() ? cause : cause + " (" + counts + ")");
     }
 
     private static Optional<String> suspicion(LayerStatistics layer) {
-        long untrusted = layer.count(Counter.LAYER_UNTRUSTED);
-        if (untrusted > 0 && layer.count(Counter.LAYER_HITS) == 0) {
-            return Optional.of(Units.plural(untrusted, "lookup")
-                    + " found an entry without a trusted signature, and none one with it");
-        }
-        long damaged = layer.count(Counter.LAYER_DAMAGED);
-        return damaged > 0 && layer.count(Counter.LAYER_HITS) == 0
-                ? Optional.of(Units.plural(damaged, "lookup")
-                        + " found a damaged entry, and none a sound one")
-                : Optional.empty();
+        String untrusted = count(
+                layer.count(Counter.LAYER_UNTRUSTED),
+                "lookup",
+                " found an entry without a trusted signature, and none one with it");
+        String damaged = count(
+                layer.count(Counter.LAYER_DAMAGED),
+                "lookup",
+                " found a damaged entry, and none a sound one");
+        return Optional.of(untrusted.isEmpty() ? damaged : untrusted)
+                .filter(text -> !text.isEmpty() && layer.count(Counter.LAYER_HITS) == 0);
     }
 
-    private static String counts(LayerStatistics layer, long failedUploads) {
-        List<String> counts = new ArrayList<>();
-        add(counts, layer.count(Counter.LAYER_UNAVAILABLE), "lookup", "failed");
-        add(counts, layer.count(Counter.LAYER_SKIPPED), "lookup", "skipped");
-        add(counts, failedUploads, "upload", "failed");
-        return counts.isEmpty() ? "" : " (" + String.join(", ", counts) + ")";
-    }
-
-    private static void add(List<String> counts, long count, String noun, String outcome) {
-        if (count > 0) {
-            counts.add(Units.plural(count, noun) + " " + outcome);
-        }
+    private static String count(long count, String noun, String outcome) {
+        return count == 0 ? "" : Units.plural(count, noun) + outcome;
     }
 
     /** Returns true if the bucket has answered a lookup, or has stored an entry. */

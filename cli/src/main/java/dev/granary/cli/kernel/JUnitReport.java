@@ -1,7 +1,6 @@
 package dev.granary.cli.kernel;
 
-import dev.granary.cli.option.CommandFailedException;
-import dev.granary.cli.output.BuildLog;
+import dev.granary.cli.output.Report;
 
 import java.io.IOException;
 import java.io.OutputStream;
@@ -33,15 +32,17 @@ final class JUnitReport {
         this.xml = xml;
     }
 
-    /** Writes the report. */
-    static void write(Path file, List<KernelResult> results) throws CommandFailedException {
+    /** Writes the report. Returns false, after reporting the cause, if it cannot be written. */
+    static boolean write(Path file, List<KernelResult> results, Report report) {
         try (OutputStream out = Files.newOutputStream(file)) {
             XMLStreamWriter xml =
                     XMLOutputFactory.newDefaultFactory().createXMLStreamWriter(out, "UTF-8");
             new JUnitReport(xml).write(results);
             xml.close();
+            return true;
         } catch (IOException | XMLStreamException e) {
-            throw new CommandFailedException("the JUnit report cannot be written: " + e);
+            report.problem("the JUnit report cannot be written: " + e);
+            return false;
         }
     }
 
@@ -75,7 +76,7 @@ final class JUnitReport {
         attributes("time", seconds(result.took()));
         if (!result.outcome().isSuccess()) {
             start("failure", "type", result.outcome().toString(), "message", result.failure());
-            xml.writeCharacters(valid(result.text(BuildLog.Extent.WHOLE)));
+            xml.writeCharacters(valid(result.text(Integer.MAX_VALUE)));
             xml.writeEndElement();
         }
         xml.writeEndElement();

@@ -5,14 +5,14 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.Engine;
 import dev.granary.cache.Id;
 import dev.granary.cache.Primitive;
+import dev.granary.cache.support.Ticker;
+import dev.granary.cli.manifest.KernelSourceResolver;
+import dev.granary.cli.manifest.KernelSources;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.CommandFailedException;
-import dev.granary.cli.output.BuildLog;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.source.KernelSourceResolver;
-import dev.granary.cli.source.KernelSources;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.LookupResult;
 import dev.granary.gpu.Geometry;
@@ -63,36 +63,31 @@ final class KernelRunner {
     }
 
     /**
-     * Returns the kernels that were recorded for engines of other kinds than all of these.
+     * Reports the kernels that were recorded for engines of other kinds than all of these.
      *
+     * @return their number
      * @throws CommandFailedException if all kernels are
      */
-    static List<KernelSpec> others(
-            List<? extends Engine<KernelDescriptor, ?>> engines, List<KernelSpec> kernels)
-            throws CommandFailedException {
+    static int addOthers(
+            List<? extends Engine<KernelDescriptor, ?>> engines,
+            List<KernelSpec> kernels,
+            Report report) {
         List<KernelSpec> others = kernels.stream()
                 .filter(kernel -> engines.stream()
                         .noneMatch(engine -> kernel.isFor(engine.target().backend())))
                 .toList();
-        if (!others.isEmpty() && others.size() == kernels.size()) {
-            throw new CommandFailedException(text(others) + ", so nothing was compiled; populate"
-                    + " --engine names an engine of your own");
-        }
-        return others;
-    }
-
-    /** Adds their number to a report. */
-    static void addOthers(List<KernelSpec> others, Report report) {
-        report.count("otherEngines", others.size(), text(others) + ", and left out");
-    }
-
-    private static String text(List<KernelSpec> others) {
-        return Units.plural(others.size(), "kernel") + " recorded for other engines: "
+        String text = "recorded for other engines: "
                 + others.stream()
-                        .flatMap(kernel -> kernel.recorded().orElseThrow().ids().stream())
+                        .flatMap(kernel -> kernel.recordedIds().stream())
                         .map(id -> id.target().backend().path())
                         .distinct()
                         .collect(Collectors.joining(", "));
+        if (!others.isEmpty() && others.size() == kernels.size()) {
+            throw new CommandFailedException(Units.plural(others.size(), "kernel") + " " + text
+                    + ", so nothing was compiled; populate --engine names an engine of your own");
+        }
+        report.count("otherEngines", others.size(), "kernel", text + ", and left out");
+        return others.size();
     }
 
     /** Returns the distinct launch geometries of the kernels, as far as they are known. */
@@ -122,31 +117,33 @@ final class KernelRunner {
                 Math.clamp(kernels.size(), 1, jobs),
                 Thread.ofPlatform().daemon().name("granary-job-", 1).factory());
         try {
-            ExecutorCompletionService<Attempt> completed = new ExecutorCompletionService<>(threads);
+            ExecutorCompletionService<Map.Entry<Integer, Optional<KernelResult>>> completed =
+                    new ExecutorCompletionService<>(threads);
             List<Integer> order =
                     new ArrayList<>(IntStream.range(0, kernels.size()).boxed().toList());
             Collections.shuffle(order); // each machine begins with other kernels
             for (int i : order) {
                 completed.submit(() -> {
                     progress.at(begun.getAndIncrement(), kernels.get(i).name());
-                    return new Attempt(i, runOne(kernels.get(i), false));
+                    return Map.entry(i, runOne(kernels.get(i), false));
                 });
             }
             Map<Integer, KernelResult> results = new TreeMap<>(); // in the order of the manifest
             List<Integer> elsewhere = new ArrayList<>();
             while (results.size() < kernels.size()) {
-                Future<Attempt> task = completed.poll(1, TimeUnit.SECONDS);
+                Future<Map.Entry<Integer, Optional<KernelResult>>> task =
+                        completed.poll(1, TimeUnit.SECONDS);
                 Optional<KernelResult> result = Optional.empty();
                 if (task != null) {
-                    int i = task.get().kernel();
-                    result = task.get().result();
+                    int i = task.get().getKey();
+                    result = task.get().getValue();
                     result.ifPresentOrElse(each -> results.put(i, each), () -> elsewhere.add(i));
                 }
                 beat.accept(result);
                 if (!elsewhere.isEmpty() && results.size() + elsewhere.size() == kernels.size()) {
                     granary.flush(PUBLISH_LIMIT); // other machines wait for these as well
                     for (int i : elsewhere) {
-                        completed.submit(() -> new Attempt(i, runOne(kernels.get(i), true)));
+                        completed.submit(() -> Map.entry(i, runOne(kernels.get(i), true)));
                     }
                     elsewhere.clear();
                 }
@@ -158,9 +155,6 @@ final class KernelRunner {
             threads.shutdownNow();
         }
     }
-
-    /** The result of a kernel by its number; empty if another machine compiles it. */
-    private record Attempt(int kernel, Optional<KernelResult> result) {}
 
     /** Gets a kernel; empty if another machine compiles it, unless this one {@code waits}. */
     private Optional<KernelResult> runOne(KernelSpec kernel, boolean waits) {
@@ -234,5 +228,65 @@ final class KernelRunner {
                 0,
                 failure,
                 Optional.of(log));
+    }
+
+    /**
+     * The periodic work of {@code populate} while kernels are compiled. It logs the progress and
+     * each failure, for outputs that are no terminal. It publishes the compiled kernels, so that a
+     * killed command loses little. Not thread-safe.
+     */
+    static final class Pulse implements Consumer<Optional<KernelResult>> {
+        static final Duration LOG_INTERVAL = Duration.ofSeconds(30);
+        static final Duration PUBLISH_INTERVAL = Duration.ofMinutes(2);
+
+        private final int total;
+        private final Ticker ticker;
+        private final Consumer<String> log;
+        private final Runnable publish;
+        private long logged;
+        private long published;
+        private int done;
+        private int failed;
+        private int unpublished; // obtained since the last time
+
+        /**
+         * Creates a pulse.
+         *
+         * @param log receives lines; a terminal shows the progress without
+         */
+        Pulse(int total, Ticker ticker, Consumer<String> log, Runnable publish) {
+            this.total = total;
+            this.ticker = ticker;
+            this.log = log;
+            this.publish = publish;
+            this.logged = ticker.nanos();
+            this.published = ticker.nanos();
+        }
+
+        /** Takes the result of a kernel, or none if time has passed without one. */
+        @Override
+        public void accept(Optional<KernelResult> result) {
+            if (result.isPresent()) {
+                done++;
+                if (result.get().outcome().isSuccess()) {
+                    unpublished++;
+                } else {
+                    failed++;
+                    log.accept(result.get().name() + " for "
+                            + result.get().target().path() + ": " + result.get().outcome() + ": "
+                            + result.get().failure());
+                }
+            }
+            if (ticker.nanos() - logged >= LOG_INTERVAL.toNanos()) {
+                logged = ticker.nanos();
+                log.accept("populating: " + Units.count(done) + " of "
+                        + Units.plural(total, "kernel") + ", " + Units.count(failed) + " failed");
+            }
+            if (unpublished > 0 && ticker.nanos() - published >= PUBLISH_INTERVAL.toNanos()) {
+                publish.run();
+                unpublished = 0;
+                published = ticker.nanos();
+            }
+        }
     }
 }

@@ -5,7 +5,6 @@ import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.StoreOptions;
-import dev.granary.cli.output.BuildLog;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.toml.TomlException;
@@ -28,7 +27,7 @@ abstract class KernelsCommand extends OutputCommand {
     private StoreOptions stores = new StoreOptions();
 
     @Mixin
-    private DeviceOption device = new DeviceOption();
+    final DeviceOption device = new DeviceOption();
 
     @Option(
             names = "--record",
@@ -49,17 +48,13 @@ abstract class KernelsCommand extends OutputCommand {
         return KernelManifest.read(manifest);
     }
 
-    final DeviceOption device() {
-        return device;
-    }
-
     final GranaryConfigBuilder config() throws ConfigException {
         GranaryConfigBuilder builder = stores.builder();
         return recording == null ? builder : builder.record(recording);
     }
 
-    /** Returns the part of build logs to show. */
-    final BuildLog.Extent extent() {
-        return isVerbose ? BuildLog.Extent.WHOLE : BuildLog.Extent.FIRST_LINES;
+    /** Returns the number of lines of build logs to show. */
+    final int logLines() {
+        return isVerbose ? Integer.MAX_VALUE : BuildLog.MAX_LINES;
     }
 }

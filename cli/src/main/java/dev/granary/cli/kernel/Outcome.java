@@ -1,10 +1,9 @@
 package dev.granary.cli.kernel;
 
 import dev.granary.cache.CompileException;
+import dev.granary.cli.output.Units;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.offline.CompilerProcessException;
-
-import java.util.Locale;
 
 /**
  * The outcome of a command for one kernel. Each kernel has exactly one, with one word in rows,
@@ -60,6 +59,6 @@ enum Outcome {
     /** Returns the word, such as {@code timed-out}. */
     @Override
     public String toString() {
-        return name().toLowerCase(Locale.ROOT).replace('_', '-');
+        return Units.word(this);
     }
 }

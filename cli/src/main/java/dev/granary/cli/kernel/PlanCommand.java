@@ -2,12 +2,10 @@ package dev.granary.cli.kernel;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.output.Report;
-import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.toml.TomlException;
@@ -32,7 +30,6 @@ import java.util.stream.Collectors;
 
 /** {@code granary plan}: shows the kernel of a plan, its caches, and the device's limits. */
 @Command(
-        name = "plan",
         description = {
             "Show a kernel plan: its caches with their blocks and bytes, the launch, and whether"
                     + " the device can run it. Fails if it cannot."
@@ -54,65 +51,43 @@ public final class PlanCommand extends OutputCommand {
     private DeviceOption device = new DeviceOption();
 
     @Override
-    public Integer call() throws TomlException, CommandFailedException, ConfigException {
+    protected boolean run(Report result) throws TomlException, ConfigException {
         KernelPlan plan = PlanFile.read(file);
         PlanReport report = plan.report();
         if (picture != null) {
             write(picture, PlanPicture.svg(plan).getBytes(UTF_8), "The picture " + picture);
         }
         Optional<OpenClDevice> chosen = device.ifAny(DeviceSelection::oneOfOpenCl);
-        Report result = report();
         if (emit) {
             result.data("source", plan.source());
             plan.source().lines().forEach(result::line);
         }
         add(result, plan, report);
-        if (chosen.isPresent()) {
-            add(result, plan, report, chosen.get());
-        } else {
+        if (chosen.isEmpty()) {
             result.field("device", "none; the plan was not compared with limits");
+            return true;
         }
-        result.print();
-        if (chosen.isPresent()) {
-            try {
-                report.check(chosen.get().limits());
-            } catch (IllegalArgumentException e) {
-                throw new CommandFailedException(String.valueOf(e.getMessage()));
-            }
+        add(result, plan, report, chosen.get());
+        try {
+            report.check(chosen.get().limits());
+            return true;
+        } catch (IllegalArgumentException e) {
+            result.problem(String.valueOf(e.getMessage()));
+            return false;
         }
-        return 0;
     }
 
     private static void add(Report result, KernelPlan plan, PlanReport report) {
-        ReportTable table = result.table(
-                "caches",
-                "cache of:array",
-                "level",
-                "<block",
-                "elements",
-                "<memory",
-                "-elided",
-                "-elided in tails",
-                "bytes",
-                "buffer:bufferBytes");
-        for (CacheReport cache : report.caches()) {
-            table.row(
-                    cache.array(),
-                    cache.level(),
-                    new Report.Shown(
-                            cache.block(),
-                            cache.block().stream()
-                                    .map(String::valueOf)
-                                    .collect(Collectors.joining(" x "))),
-                    cache.elements(),
-                    new Report.Shown(
-                            cache.location(),
-                            cache.isElided() ? "elided" : cache.location().toString()),
-                    cache.isElided(),
-                    cache.isElidedInTails(),
-                    cache.bytes(),
-                    cache.bufferBytes());
-        }
+        result.table("caches", report.caches())
+                .column("cache of:array", CacheReport::array)
+                .column("level", CacheReport::level)
+                .column("<block", PlanCommand::block)
+                .column("elements", CacheReport::elements)
+                .column("<memory", PlanCommand::memory)
+                .column("-elided", CacheReport::isElided)
+                .column("-elided in tails", CacheReport::isElidedInTails)
+                .column("bytes", CacheReport::bytes)
+                .column("buffer:bufferBytes", CacheReport::bufferBytes);
         long elided = report.caches().stream().filter(CacheReport::isElided).count();
         long tails =
                 report.caches().stream().filter(CacheReport::isElidedInTails).count();
@@ -132,6 +107,17 @@ public final class PlanCommand extends OutputCommand {
                         elided,
                         Units.plural(elided, "copy")
                                 + (tails == 0 ? "" : "; in incomplete tiles also " + tails));
+    }
+
+    private static Report.Shown block(CacheReport cache) {
+        return new Report.Shown(
+                cache.block(),
+                cache.block().stream().map(String::valueOf).collect(Collectors.joining(" x ")));
+    }
+
+    private static Report.Shown memory(CacheReport cache) {
+        return new Report.Shown(
+                cache.location(), cache.isElided() ? "elided" : cache.location().toString());
     }
 
     private static void add(

@@ -2,23 +2,25 @@ package dev.granary.cli.kernel;
 
 import dev.granary.cache.Engine;
 import dev.granary.cache.Id;
+import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.PinStore;
 import dev.granary.cache.support.Ticker;
-import dev.granary.cli.compiler.TemporaryDirectory;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.Place;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.GranaryBuilder;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
+import dev.granary.coordinator.recording.RecordedId;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
 
 import org.jspecify.annotations.Nullable;
@@ -27,15 +29,20 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * {@code granary populate}: compiles the kernels that are not cached yet and publishes them, for
@@ -43,11 +50,15 @@ import java.util.Optional;
  * success is reported.
  */
 @Command(
-        name = "populate",
         description =
                 "Compile the kernels of MANIFEST that are not cached yet, publish them, and read"
                         + " each back from the bucket.")
 public final class PopulateCommand extends KernelsCommand {
+    private static final int LIKE_DAYS = 30;
+
+    /** The hexadecimal digits of the prefix of an id in a note. */
+    private static final int DIGITS = 16;
+
     @Option(
             names = "--target",
             paramLabel = "NAME",
@@ -58,7 +69,7 @@ public final class PopulateCommand extends KernelsCommand {
     private List<String> targets = List.of();
 
     @Mixin
-    private OwnEngines own = new OwnEngines();
+    private PopulateEngines.OwnEngines own = new PopulateEngines.OwnEngines();
 
     @Option(
             names = "--upload-limit",
@@ -116,7 +127,7 @@ public final class PopulateCommand extends KernelsCommand {
     private @Nullable Path junit;
 
     @Override
-    public Integer call() throws Exception {
+    protected boolean run(Report report) throws Exception {
         requirePositive("--upload-limit must be a positive number of seconds", uploadLimit);
         requirePositive("--compile-limit must be a positive number of seconds", compileLimit);
         int threads = jobs == null ? Runtime.getRuntime().availableProcessors() : jobs;
@@ -135,24 +146,24 @@ public final class PopulateCommand extends KernelsCommand {
             if (isFresh) {
                 config.directory(temporary.path().resolve("fresh"));
             }
-            return populate(config.build(), temporary.path(), threads, kernels);
+            return populate(config.build(), temporary.path(), threads, kernels, report);
         }
     }
 
-    /** Compiles and publishes the kernels. */
-    private int populate(GranaryConfig config, Path temporary, int threads, List<KernelSpec> all)
+    private boolean populate(
+            GranaryConfig config, Path temporary, int threads, List<KernelSpec> all, Report report)
             throws Exception {
-        BucketConfig bucket = Place.firstWritable(
+        BucketConfig bucket = StoreOptions.firstWritable(
                 config,
                 "give --bucket or set GRANARY_BUCKET. granary get fills only the local directory.");
-        PopulateEngines selection = new PopulateEngines(device(), targets, own);
+        PopulateEngines selection = new PopulateEngines(device, targets, own);
         selection.requireEnabled(config.enabled());
-        Optional<String> problem = Place.problem(bucket);
+        Optional<String> problem = StoreOptions.problem(bucket);
         if (problem.isPresent()) {
             throw new CommandFailedException(
                     bucket.name() + " cannot be used, nothing was compiled: " + problem.get());
         }
-        List<KernelSpec> kernels = like == null ? all : UsedKernels.like(like, all, bucket);
+        List<KernelSpec> kernels = like == null ? all : like(like, all, bucket);
         Publications published = new Publications();
         GranaryBuilder builder = Granary.builder().config(config).published(published);
         if (!isUnpacked) {
@@ -168,11 +179,16 @@ public final class PopulateCommand extends KernelsCommand {
                         Map.of());
                 Granary granary = builder.open()) {
             List<KernelResult> obtained = new ArrayList<>();
-            List<KernelSpec> others = KernelRunner.others(engines.all(), kernels);
-            Pulse pulse = new Pulse(
-                    (kernels.size() - others.size()) * engines.all().size(),
+            int others = KernelRunner.addOthers(engines.all(), kernels, report);
+            KernelRunner.Pulse pulse = new KernelRunner.Pulse(
+                    (kernels.size() - others) * engines.all().size(),
                     Ticker.SYSTEM,
-                    ProgressLine.isTerminal() ? _ -> {} : this::log,
+                    line -> {
+                        if (!ProgressLine.isTerminal()) {
+                            err().println("granary: " + Report.withoutControls(line));
+                            err().flush();
+                        }
+                    },
                     () -> granary.flush(KernelRunner.PUBLISH_LIMIT));
             for (Engine<KernelDescriptor, ?> engine : engines.all()) {
                 List<KernelSpec> matching = KernelRunner.of(engine, kernels);
@@ -183,26 +199,26 @@ public final class PopulateCommand extends KernelsCommand {
                 }
             }
             int position = config.buckets().indexOf(bucket);
-            obtained.forEach(result -> publishAgain(granary, position, result));
+            for (KernelResult result : obtained) { // the bucket may lack what was found elsewhere
+                if (result.outcome() == Outcome.LOCAL
+                        || result.layer().orElse(position) != position) {
+                    result.entry().ifPresent(granary::publish);
+                }
+            }
             try (ProgressLine progress = new ProgressLine(err(), "publishing", 0)) {
                 for (int second = 0;
                         second < uploadLimit && !granary.flush(Duration.ofSeconds(1));
                         second++) {
-                    progress.passing(Units.plural(published.stored(), "entry") + " published, "
-                            + second + " s");
+                    progress.passing(
+                            Units.plural(published.count(StoreResult.Stored.class), "entry")
+                                    + " published, " + second + " s");
                 }
             }
             granary.sendUseNotes(); // before "there already" is said of an old entry
             Population population = new Population(bucket, position, published, obtained);
-            ReadbackVerifier readback = new ReadbackVerifier(bucket);
-            try (ProgressLine progress =
-                    new ProgressLine(err(), "reading back", population.toReadBack())) {
-                population.readBack(readback, progress);
-            }
+            population.readBack(err());
             List<KernelResult> results = population.results();
-            Report report = report();
-            new KernelReport(results, granary.statistics()).addTo(report, extent());
-            KernelRunner.addOthers(others, report);
+            KernelResult.addTo(report, results, granary.statistics(), logLines());
             if (like != null) {
                 report.field(
                         "used",
@@ -213,7 +229,7 @@ public final class PopulateCommand extends KernelsCommand {
             Map<String, Id> ids = new LinkedHashMap<>(); // one of each kernel, for any target
             results.forEach(
                     result -> result.entry().ifPresent(id -> ids.putIfAbsent(result.name(), id)));
-            ids.forEach((kernel, id) -> UnstableInputs.add(kernel, id, report));
+            ids.forEach((kernel, id) -> ManifestCommand.UnstableInputs.add(kernel, id, report));
             population.addTo(
                     report,
                     uploadLimit,
@@ -223,11 +239,8 @@ public final class PopulateCommand extends KernelsCommand {
                                     + "; remove the cause and populate again, which uploads them"
                                     + " without compiling.");
             boolean isPinned = pin == null || pin(bucket, population, report);
-            report.print();
-            if (junit != null) {
-                JUnitReport.write(junit, results);
-            }
-            return population.isComplete() && isPinned ? 0 : 1;
+            boolean isWritten = junit == null || JUnitReport.write(junit, results, report);
+            return population.isComplete() && isPinned && isWritten;
         }
     }
 
@@ -252,21 +265,49 @@ public final class PopulateCommand extends KernelsCommand {
         return failure.isEmpty();
     }
 
-    private void log(String line) {
-        err().println("granary: " + Report.withoutControls(line));
-        err().flush();
-    }
-
     private static void requirePositive(String rule, int value) throws ConfigException {
         if (value <= 0) {
             throw new ConfigException(rule + ", not " + value);
         }
     }
 
-    /** Publishes an entry that was found elsewhere, since the bucket may lack it. */
-    private static void publishAgain(Granary granary, int target, KernelResult result) {
-        if (result.outcome() == Outcome.LOCAL || result.layer().orElse(target) != target) {
-            result.entry().ifPresent(granary::publish);
+    /** Returns the kernels whose recorded id for {@code target} a note of the last days has. */
+    private static List<KernelSpec> like(
+            String target, List<KernelSpec> kernels, BucketConfig bucket) throws ConfigException {
+        if (!(bucket instanceof BucketConfig.S3 s3)) {
+            throw new ConfigException("--like needs a bucket; " + bucket.name() + " is none");
         }
+        if (kernels.stream().noneMatch(kernel -> !ids(kernel, target).isEmpty())) {
+            throw new ConfigException("--like " + target + ": no kernel of the manifest was"
+                    + " recorded for it; granary manifest --json lists the targets");
+        }
+        Set<Long> used = new HashSet<>();
+        LocalDate today = LocalDate.now(ZoneOffset.UTC);
+        try (BucketTier tier = TierFactory.bucketForBackground(s3)) {
+            tier.useNotes().read(today.minusDays(LIKE_DAYS), today.plusDays(1), note -> {
+                for (long prefix : note.ids().getOrDefault(target, new long[0])) {
+                    used.add(prefix);
+                }
+            });
+        } catch (IOException e) {
+            throw new CommandFailedException(String.valueOf(e.getMessage()));
+        }
+        List<KernelSpec> liked = kernels.stream()
+                .filter(kernel -> ids(kernel, target).stream()
+                        .map(id -> Long.parseUnsignedLong(id.hash(), 0, DIGITS, DIGITS))
+                        .anyMatch(used::contains))
+                .toList();
+        if (liked.isEmpty()) {
+            throw new CommandFailedException("no machine of " + target + " has noted the use of a"
+                    + " kernel of the manifest in the last " + LIKE_DAYS + " days; nothing was"
+                    + " compiled");
+        }
+        return liked;
+    }
+
+    private static List<RecordedId> ids(KernelSpec kernel, String target) {
+        return kernel.recordedIds().stream()
+                .filter(id -> id.target().path().equals(target))
+                .toList();
     }
 }

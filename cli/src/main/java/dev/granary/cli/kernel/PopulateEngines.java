@@ -4,7 +4,6 @@ import dev.granary.cache.Backend;
 import dev.granary.cache.Engine;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.EngineKind;
-import dev.granary.cli.compiler.CompilerProcesses;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.DeviceSelection;
@@ -16,6 +15,13 @@ import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.offline.Ocloc;
 import dev.granary.gpu.offline.OclocEngine;
 
+import picocli.CommandLine.Option;
+
+import java.lang.reflect.InvocationTargetException;
+import java.net.MalformedURLException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -44,7 +50,7 @@ final class PopulateEngines implements AutoCloseable {
 
     /** Resolves the names on the command line; no device is opened. */
     PopulateEngines(DeviceOption devices, List<String> targets, OwnEngines own)
-            throws ConfigException, CommandFailedException {
+            throws ConfigException {
         boolean isOffline = !targets.isEmpty();
         boolean isDeviceMeant = devices.isGiven() || !(isOffline || own.isGiven());
         this.devices = isDeviceMeant ? devices.selections() : List.of();
@@ -68,7 +74,7 @@ final class PopulateEngines implements AutoCloseable {
     }
 
     /** Checks that nothing selected is disabled. */
-    void requireEnabled(EnabledEngines enabled) throws ConfigException, CommandFailedException {
+    void requireEnabled(EnabledEngines enabled) throws ConfigException {
         if (enabled.equals(EnabledEngines.ALL)) {
             return;
         }
@@ -101,7 +107,7 @@ final class PopulateEngines implements AutoCloseable {
             Duration limit,
             Path directory,
             Map<String, String> variables)
-            throws CommandFailedException, ConfigException, InterruptedException {
+            throws Exception {
         Set<Target> targets = new HashSet<>();
         try {
             for (DeviceSelection selected : devices) {
@@ -133,5 +139,69 @@ final class PopulateEngines implements AutoCloseable {
     @Override
     public void close() {
         engines.forEach(Engine::close);
+    }
+
+    /** The options that name engines of programs, which compile in this process. */
+    static final class OwnEngines {
+        @Option(
+                names = "--engine",
+                paramLabel = "CLASS",
+                description = "compile by an engine of your own: a class that implements Engine for"
+                        + " KernelDescriptor, and has a public constructor without parameters; may"
+                        + " be given several times")
+        private List<String> names = List.of();
+
+        @Option(
+                names = "--class-path",
+                paramLabel = "FILE",
+                split = ":",
+                description = "the jars and directories of these classes, with colons between them")
+        private List<Path> classPath = List.of();
+
+        boolean isGiven() {
+            return !names.isEmpty();
+        }
+
+        /** Creates the engines. Their classes stay loaded. */
+        List<Engine<KernelDescriptor, ?>> open() throws ConfigException, MalformedURLException {
+            List<URL> urls = new ArrayList<>();
+            for (Path file : classPath) {
+                if (!Files.exists(file)) {
+                    throw new ConfigException("--class-path: there is no " + file);
+                }
+                urls.add(file.toUri().toURL());
+            }
+            ClassLoader loader =
+                    new URLClassLoader(urls.toArray(URL[]::new), OwnEngines.class.getClassLoader());
+            List<Engine<KernelDescriptor, ?>> engines = new ArrayList<>();
+            for (String name : names) {
+                engines.add(open(name, loader));
+            }
+            return engines;
+        }
+
+        @SuppressWarnings("unchecked") // it has a method for these descriptors
+        private static Engine<KernelDescriptor, ?> open(String name, ClassLoader loader)
+                throws ConfigException {
+            try {
+                Class<?> type = Class.forName(name, true, loader);
+                type.getMethod("create", KernelDescriptor.class);
+                if (type.getConstructor().newInstance() instanceof Engine<?, ?> engine) {
+                    return (Engine<KernelDescriptor, ?>) engine;
+                }
+                throw new ConfigException(
+                        "--engine " + name + " does not implement " + Engine.class.getName());
+            } catch (ClassNotFoundException e) {
+                throw new ConfigException("--engine " + name
+                        + ": there is no such class; give its jar by --class-path");
+            } catch (InvocationTargetException e) {
+                throw new CommandFailedException("the engine " + name
+                        + " cannot be opened, nothing was compiled: " + e.getCause());
+            } catch (ReflectiveOperationException e) {
+                throw new ConfigException("--engine " + name + " is not public, has no public"
+                        + " constructor without parameters, or does not take KernelDescriptor: "
+                        + e);
+            }
+        }
     }
 }

@@ -48,22 +48,8 @@ final class Publications implements PublicationListener {
                 .toList();
     }
 
-    /** Returns the number of entries that this process has put into the bucket. */
-    long stored() {
-        return count(StoreResult.Stored.class);
-    }
-
-    /** Returns the number of entries that the bucket had before, with the same binaries. */
-    long present() {
-        return count(StoreResult.Duplicate.class);
-    }
-
-    /** Returns the number of ids that the bucket had before with other binaries, which it keeps. */
-    long divergent() {
-        return count(StoreResult.Divergent.class);
-    }
-
-    private long count(Class<? extends StoreResult> kind) {
+    /** Returns the number of entries with such a result. */
+    long count(Class<? extends StoreResult> kind) {
         return results.values().stream().filter(kind::isInstance).count();
     }
 

@@ -1,29 +1,24 @@
 package dev.granary.cli.kernel;
 
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.CompileException;
 import dev.granary.cache.Engine;
+import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryCatalog.Listed;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
-import dev.granary.cli.compiler.TemporaryDirectory;
 import dev.granary.cli.manifest.KernelManifest;
+import dev.granary.cli.manifest.KernelSourceResolver;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
-import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.Place;
-import dev.granary.cli.source.KernelSourceResolver;
-import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.ConfigException;
-import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.local.EntryFiles;
-import dev.granary.local.PrivateSubdirectory;
-
-import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -34,14 +29,15 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
-import java.util.HashMap;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 
 /**
@@ -76,18 +72,15 @@ public final class Recompilation {
         DIFFERENT,
         /** The compiler makes another binary each time. */
         NOT_REPRODUCIBLE,
-        FAILED;
-
-        @Override
-        public String toString() {
-            return name().toLowerCase(Locale.ROOT).replace('_', '-');
-        }
+        FAILED
     }
 
     /** An entry of the sample. */
-    private record Sampled(KernelSpec kernel, Id id, Sha256 stored) {}
+    private record Sampled(KernelSpec spec, KernelDescriptor kernel, Sha256 stored) {}
 
-    /** Returns true if it was requested. */
+    /** What became of an entry of the sample; {@code failure} if it does not compile. */
+    private record Recompiled(Sampled of, Verdict verdict, Optional<String> failure) {}
+
     public boolean isRequested() throws ConfigException {
         boolean isGiven = sample != 0;
         if (isGiven == manifest.equals(NONE) || (!isGiven && device.isGiven())) {
@@ -105,118 +98,90 @@ public final class Recompilation {
      *
      * @return whether each kernel compiles, to the stored binary if its compiler is reproducible
      */
-    public boolean check(Place place, Report report, PrintWriter err) throws Exception {
+    public boolean check(EntryCatalog catalog, Report report, PrintWriter err) throws Exception {
         List<KernelSpec> kernels = new ArrayList<>(KernelManifest.read(manifest));
         Collections.shuffle(kernels);
+        List<Recompiled> all = new ArrayList<>();
+        try (TemporaryDirectory temporary = new TemporaryDirectory("granary-verify-");
+                PopulateEngines first = open(temporary.path().resolve("first"));
+                PopulateEngines second = open(temporary.path().resolve("second"))) {
+            for (int i = 0; i < first.all().size(); i++) {
+                Engine<KernelDescriptor, ?> once = first.all().get(i);
+                Engine<KernelDescriptor, ?> again = second.all().get(i); // of the same device
+                Collection<Sampled> sampled = sample(catalog, kernels, once.target());
+                AtomicInteger begun = new AtomicInteger();
+                try (ProgressLine progress =
+                        new ProgressLine(err, "compiling again", sampled.size())) {
+                    all.addAll(sampled.parallelStream()
+                            .map(each -> {
+                                progress.at(begun.getAndIncrement(), each.kernel.name());
+                                return recompiled(each, once, again);
+                            })
+                            .toList());
+                }
+            }
+        }
+        report.table("recompiled", all)
+                .column("=target", each -> each.of.kernel.target().path())
+                .column("~kernel:name", each -> each.of.kernel.name())
+                .column("<result", Recompiled::verdict)
+                .column("<options", each -> String.join(" ", each.of.spec.options()))
+                .column("<id", each -> each.of.kernel.getId().hash())
+                .column("-error", Recompiled::failure);
+        all.forEach(each -> each.failure.ifPresent(
+                text -> report.error("FAILED " + each.of.kernel.getId() + ": " + text)));
+        addSummary(all, report);
+        return all.stream()
+                .map(Recompiled::verdict)
+                .noneMatch(EnumSet.of(Verdict.DIFFERENT, Verdict.FAILED)::contains);
+    }
+
+    private static Recompiled recompiled(
+            Sampled sampled, Engine<KernelDescriptor, ?> once, Engine<KernelDescriptor, ?> again) {
+        try {
+            Sha256 content = content(sampled.kernel, once);
+            Verdict verdict = sampled.stored.equals(content)
+                    ? Verdict.EQUAL
+                    : content.equals(content(sampled.kernel, again))
+                            ? Verdict.DIFFERENT
+                            : Verdict.NOT_REPRODUCIBLE;
+            return new Recompiled(sampled, verdict, Optional.empty());
+        } catch (CompileException e) {
+            return new Recompiled(sampled, Verdict.FAILED, Optional.of(e.reason()));
+        }
+    }
+
+    private static Sha256 content(KernelDescriptor kernel, Engine<KernelDescriptor, ?> engine)
+            throws CompileException {
+        return Entry.contentHash(
+                kernel.getId(), engine.create(kernel).getBinaries(BinaryKind.KERNEL));
+    }
+
+    private Collection<Sampled> sample(
+            EntryCatalog catalog, List<KernelSpec> kernels, Target target) throws ConfigException {
         Map<Id, Sampled> sampled = new LinkedHashMap<>();
-        Map<Id, String> failures = new HashMap<>();
-        Map<Id, Sha256> once;
-        Map<Id, Sha256> twice = Map.of();
-        try (TemporaryDirectory temporary = new TemporaryDirectory("granary-verify-")) {
-            once = compile(
-                    target -> sample(place, kernels, target, sampled),
-                    temporary.path().resolve("first"),
-                    failures,
-                    err);
-            List<Sampled> others = sampled.values().stream()
-                    .filter(each ->
-                            once.containsKey(each.id) && !each.stored.equals(once.get(each.id)))
-                    .toList();
-            if (!others.isEmpty()) {
-                twice = compile(
-                        target -> others.stream()
-                                .filter(each -> each.id.target().equals(target))
-                                .toList(),
-                        temporary.path().resolve("second"),
-                        failures,
-                        err);
-            }
-        }
-        Map<Verdict, Integer> counts = new TreeMap<>();
-        Map<String, int[]> byOption = new TreeMap<>(); // equal, other
-        report.field("place", place.name());
-        ReportTable table = report.table(
-                "recompiled", "=target", "~kernel:name", "<result", "<options", "<id", "-error");
-        for (Sampled each : sampled.values()) {
-            Verdict verdict = verdict(each.stored, once.get(each.id), twice.get(each.id));
-            counts.merge(verdict, 1, Integer::sum);
-            table.row(
-                    each.id.target().path(),
-                    each.kernel.name(),
-                    verdict,
-                    String.join(" ", each.kernel.options()),
-                    each.id.hash(),
-                    Optional.ofNullable(failures.get(each.id)));
-            for (String option : each.kernel.options()) {
-                byOption.computeIfAbsent(option, _ -> new int[2])[
-                        verdict == Verdict.EQUAL ? 0 : 1]++;
-            }
-        }
-        failures.forEach((id, text) -> report.error("FAILED " + id + ": " + text));
-        addSummary(counts, byOption, report);
-        return !counts.containsKey(Verdict.DIFFERENT) && !counts.containsKey(Verdict.FAILED);
-    }
-
-    private static Verdict verdict(Sha256 stored, @Nullable Sha256 once, @Nullable Sha256 twice) {
-        if (once == null) {
-            return Verdict.FAILED;
-        }
-        if (stored.equals(once)) {
-            return Verdict.EQUAL;
-        }
-        if (twice == null) {
-            return Verdict.FAILED;
-        }
-        return once.equals(twice) ? Verdict.DIFFERENT : Verdict.NOT_REPRODUCIBLE;
-    }
-
-    /** Returns kernels that the place has, with the hashes of their stored content. */
-    private List<Sampled> sample(
-            Place place, List<KernelSpec> kernels, Target target, Map<Id, Sampled> all)
-            throws ConfigException {
-        List<Sampled> sampled = new ArrayList<>();
         for (KernelSpec kernel : kernels) {
             if (sampled.size() == sample) {
                 break;
             }
             try {
-                Id id = KernelSourceResolver.descriptor(kernel, target).getId();
-                if (kernel.isFor(target.backend()) && !id.isEmpty() && !all.containsKey(id)) {
-                    content(place.catalog(), id).ifPresent(stored -> {
-                        Sampled added = new Sampled(kernel, id, stored);
-                        sampled.add(added);
-                        all.put(id, added);
-                    });
+                KernelDescriptor descriptor = KernelSourceResolver.descriptor(kernel, target);
+                Id id = descriptor.getId();
+                if (kernel.isFor(target.backend())
+                        && !id.isEmpty()
+                        && catalog.read(new Listed(target.path(), id.hash(), 0, 0))
+                                instanceof LoadResult.Hit(var entry)) {
+                    sampled.put(id, new Sampled(kernel, descriptor, entry.contentHash()));
                 }
             } catch (IOException e) {
                 throw new ConfigException(kernel.name() + ": " + e.getMessage());
             }
         }
-        return sampled;
+        return sampled.values();
     }
 
-    /** Returns the hash of the content of an entry; empty without a sound one. */
-    private static Optional<Sha256> content(EntryCatalog catalog, Id id) {
-        LoadResult read =
-                catalog.read(new EntryCatalog.Listed(id.target().path(), id.hash(), 0, 0));
-        return read instanceof LoadResult.Hit(var entry)
-                ? Optional.of(entry.contentHash())
-                : Optional.empty();
-    }
-
-    /** The kernels to compile for a target. */
-    @FunctionalInterface
-    private interface Selection {
-        List<Sampled> of(Target target) throws ConfigException;
-    }
-
-    /**
-     * Compiles kernels into an empty directory, without the caches of drivers, and returns the
-     * hashes of their content.
-     */
-    private Map<Id, Sha256> compile(
-            Selection selection, Path directory, Map<Id, String> failures, PrintWriter err)
-            throws Exception {
+    /** Opens compilers with an empty directory, without the caches of drivers. */
+    private PopulateEngines open(Path directory) throws Exception {
         Files.createDirectory(directory);
         Map<String, String> variables = Map.of(
                 "POCL_CACHE_DIR",
@@ -225,59 +190,35 @@ public final class Recompilation {
                 "0",
                 "CUDA_CACHE_DISABLE",
                 "1");
-        Map<Id, Sha256> contents = new HashMap<>();
-        try (PopulateEngines engines = new PopulateEngines(device, List.of(), new OwnEngines())
+        return new PopulateEngines(device, List.of(), new PopulateEngines.OwnEngines())
                 .open(
                         KernelRunner.geometries(KernelManifest.read(manifest)),
                         COMPILE_LIMIT,
                         directory,
-                        variables)) {
-            Path store = directory.resolve("entries");
-            GranaryConfig config =
-                    GranaryConfig.builder().directory(store).offline().build();
-            for (Engine<KernelDescriptor, ?> engine : engines.all()) {
-                List<Sampled> sampled = selection.of(engine.target());
-                List<KernelResult> results;
-                try (Granary granary = Granary.builder().config(config).open();
-                        ProgressLine progress =
-                                new ProgressLine(err, "compiling again", sampled.size())) {
-                    results = new KernelRunner(granary, engine)
-                            .runAll(
-                                    sampled.stream().map(Sampled::kernel).toList(),
-                                    Runtime.getRuntime().availableProcessors(),
-                                    progress,
-                                    _ -> {});
-                }
-                EntryFiles compiled = EntryFiles.in(PrivateSubdirectory.resolve(store));
-                for (int i = 0; i < results.size(); i++) {
-                    Id id = sampled.get(i).id;
-                    if (!results.get(i).outcome().isSuccess()) {
-                        failures.put(id, results.get(i).failure());
-                    } else {
-                        content(compiled, id).ifPresent(content -> contents.put(id, content));
-                    }
-                }
-            }
-        }
-        return contents;
+                        variables);
     }
 
     /** Adds the number of each result, and the options whose kernels differ most often. */
-    private static void addSummary(
-            Map<Verdict, Integer> counts, Map<String, int[]> byOption, Report report) {
-        int all = counts.values().stream().mapToInt(Integer::intValue).sum();
-        report.line(Units.plural(all, "kernel") + ": "
-                + (all == 0
+    private static void addSummary(List<Recompiled> all, Report report) {
+        Map<Verdict, Integer> counts = new TreeMap<>();
+        Map<String, int[]> byOption = new TreeMap<>(); // equal, other
+        for (Recompiled each : all) {
+            counts.merge(each.verdict, 1, Integer::sum);
+            int result = each.verdict == Verdict.EQUAL ? 0 : 1;
+            each.of.spec.options().forEach(option -> byOption.computeIfAbsent(
+                            option, _ -> new int[2])[result]++);
+        }
+        report.line(Units.plural(all.size(), "kernel") + ": "
+                + (all.isEmpty()
                         ? "PLACE has none of the manifest's"
                         : counts.entrySet().stream()
-                                .map(each -> each.getValue() + " " + each.getKey())
+                                .map(each -> each.getValue() + " " + Units.word(each.getKey()))
                                 .collect(Collectors.joining(", "))));
-        ReportTable options = report.table("options", "~option", "equal", "other");
-        byOption.forEach((option, tally) -> {
-            if (tally[1] > 0) {
-                options.row(option, tally[0], tally[1]);
-            }
-        });
+        byOption.values().removeIf(tally -> tally[1] == 0);
+        report.table("options", byOption.entrySet())
+                .column("~option", Map.Entry::getKey)
+                .column("equal", each -> each.getValue()[0])
+                .column("other", each -> each.getValue()[1]);
         if (counts.containsKey(Verdict.DIFFERENT)) {
             report.problem("the compiler does not make the stored binaries: they come from another"
                     + " compiler or from somebody else; granary inspect shows their producer, and"

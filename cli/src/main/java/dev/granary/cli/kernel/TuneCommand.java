@@ -7,7 +7,6 @@ import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
-import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.LookupResult;
@@ -39,6 +38,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
 
@@ -47,7 +47,6 @@ import java.util.SplittableRandom;
  * has an outcome. The kernel of the plan is stored and published with it.
  */
 @Command(
-        name = "tune",
         description = {
             "Get the best plan of the space in FILE through the cache; if no tier has one, try"
                     + " plans on the device. Stores and publishes the outcome and the kernel."
@@ -109,7 +108,7 @@ public final class TuneCommand extends OutputCommand {
     private @Nullable Duration least; // time of a launch
 
     @Override
-    public Integer call() throws Exception {
+    protected boolean run(Report report) throws Exception {
         if (budget <= 0 || patience <= 0 || uploadLimit <= 0) {
             throw new ConfigException(
                     "--budget, --patience and --upload-limit must be positive numbers");
@@ -120,10 +119,7 @@ public final class TuneCommand extends OutputCommand {
         }
         PlanSpace space = PlanFile.readSpace(file);
         GranaryConfig config = stores.builder().build();
-        Optional<String> bucket = config.buckets().stream()
-                .filter(BucketConfig::isWritable)
-                .map(BucketConfig::name)
-                .findFirst();
+        Optional<BucketConfig> bucket = StoreOptions.writable(config);
         if (isPublishing && bucket.isEmpty()) {
             throw new ConfigException("No writable bucket is configured, and --publish needs one;"
                     + " give --bucket or set GRANARY_BUCKET.");
@@ -140,7 +136,6 @@ public final class TuneCommand extends OutputCommand {
             TunedPlan tuned = chosen.plan();
             KernelDescriptor kernel =
                     tuned.plan().descriptor(engine.target(), engine.device().limits());
-            Report report = report();
             report.data("kernel", space.nest().name());
             add(report, tuned);
             report.field("from", chosen.from()).field("took:tookMillis", took);
@@ -153,14 +148,19 @@ public final class TuneCommand extends OutputCommand {
                     granary.publish(tuned.descriptor().getId());
                     granary.publish(kernel.getId());
                 }
-                if (!flush(granary, kernel) && bucket.isPresent()) {
-                    report.problem("not published: no answer from " + bucket.get() + " within "
-                            + uploadLimit + " s (--upload-limit)");
+                boolean isFlushed;
+                try (ProgressLine progress = new ProgressLine(err(), "publishing", 0)) {
+                    progress.passing(kernel.name());
+                    isFlushed = granary.flush(Duration.ofSeconds(uploadLimit));
+                }
+                if (!isFlushed && bucket.isPresent()) {
+                    report.problem(
+                            "not published: no answer from " + bucket.get().name() + " within "
+                                    + uploadLimit + " s (--upload-limit)");
                 }
             }
             published.causes().keySet().forEach(cause -> report.problem("not published: " + cause));
-            report.print();
-            return report.hasProblems() ? 1 : 0;
+            return !report.hasProblems();
         } catch (CompileException e) {
             throw new CommandFailedException(String.valueOf(e.getMessage()));
         }
@@ -169,12 +169,12 @@ public final class TuneCommand extends OutputCommand {
     /** The plan, and the word for where it is from. */
     private record Chosen(TunedPlan plan, String from) {}
 
-    /** Adds the outcome of a tuning. */
     private static void add(Report report, TunedPlan tuned) {
         TuningOutcome outcome = tuned.outcome();
         double spread = (double) outcome.spreadPpb() / outcome.ratioPpb();
-        ReportTable parameters = report.table("", "parameter", "<value");
-        outcome.parameters().values().forEach(parameters::row);
+        report.table("", outcome.parameters().values().entrySet())
+                .column("parameter", Map.Entry::getKey)
+                .column("<value", Map.Entry::getValue);
         report.data("parameters", outcome.parameters().values())
                 .line("")
                 .field(
@@ -210,8 +210,7 @@ public final class TuneCommand extends OutputCommand {
                 .field("outcome:outcomeId", tuned.descriptor().getId().hash());
     }
 
-    private static Chosen stored(Granary granary, OpenClEngine engine, PlanSpace space)
-            throws CommandFailedException {
+    private static Chosen stored(Granary granary, OpenClEngine engine, PlanSpace space) {
         TunedPlan plan = new TunedPlans(granary)
                 .find(space, engine.target())
                 .orElseThrow(() -> new CommandFailedException(
@@ -240,14 +239,6 @@ public final class TuneCommand extends OutputCommand {
                     result.source() == PrimitiveSource.COMPILED
                             ? "tuned"
                             : Outcome.of(result.source()).toString());
-        }
-    }
-
-    /** Waits for stores and uploads. Returns false if some have not ended within the limit. */
-    private boolean flush(Granary granary, KernelDescriptor kernel) {
-        try (ProgressLine progress = new ProgressLine(err(), "publishing", 0)) {
-            progress.passing(kernel.name());
-            return granary.flush(Duration.ofSeconds(uploadLimit));
         }
     }
 

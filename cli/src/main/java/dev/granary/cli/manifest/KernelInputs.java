@@ -39,12 +39,15 @@ final class KernelInputs {
     private KernelInputs() {}
 
     /**
-     * Returns a program without name, sources and macros.
+     * Returns a program.
      *
+     * @param macros the options that define its macros
      * @param tables the defaults if there are some, and the table of the kernel: later lists extend
      *     earlier ones, other values replace them
      */
-    static KernelSpec of(List<TomlTable> tables) throws TomlException {
+    static KernelSpec of(
+            String name, List<Path> sources, List<String> macros, List<TomlTable> tables)
+            throws TomlException {
         List<Path> directories = new ArrayList<>();
         List<String> options = new ArrayList<>();
         List<Launch> launches = List.of();
@@ -69,10 +72,11 @@ final class KernelInputs {
             tag = Objects.requireNonNullElse(table.text("tag"), tag);
             extraDigest = Objects.requireNonNullElse(table.text("extra-digest"), extraDigest);
         }
+        options.addAll(macros);
         return new KernelSpec(
-                "",
+                name,
                 tables.getLast().place(),
-                List.of(),
+                sources,
                 directories,
                 options,
                 tables.getLast().texts("entry"),

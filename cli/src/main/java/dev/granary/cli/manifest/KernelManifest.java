@@ -1,6 +1,10 @@
 package dev.granary.cli.manifest;
 
+import dev.granary.cache.Backend;
+import dev.granary.cache.Id;
+import dev.granary.cache.Target;
 import dev.granary.cli.manifest.KernelSpec.RecordedInputs;
+import dev.granary.coordinator.recording.RecordedId;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlTable;
@@ -15,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
@@ -45,9 +50,12 @@ public final class KernelManifest {
     private static final Set<String> KERNEL_KEYS = Set.of(
             "name source include options define entry geometry launch tag extra-digest".split(" "));
 
+    private static final RecordedId ANY_TARGET = new RecordedId(
+            "", new Target(Backend.OPENCL, "granary", "none", "none"), new TreeMap<>());
+
     private final Set<Path> manifests = new HashSet<>(); // all that were read
     private final Map<String, Path> names = new HashMap<>(); // and the manifests that have them
-    private final Map<List<Object>, Integer> recorded = new HashMap<>(); // positions by inputs
+    private final Map<Object, Integer> recorded = new HashMap<>(); // positions by identity
     private final List<KernelSpec> kernels = new ArrayList<>();
     private final AtomicInteger filesLeft = new AtomicInteger(ProgramSources.MAX_FILES);
     private long expandedKernels;
@@ -76,15 +84,7 @@ public final class KernelManifest {
     /** Reads one file; an {@code IOException} is of it, not of files that it includes. */
     private void readFile(Path file) throws IOException, TomlException {
         TomlTable top = TomlTable.read(file);
-        for (String key : top.keys()) {
-            if (!FILE_KEYS.contains(key)) {
-                throw top.error(
-                        key,
-                        "unknown key '" + SafeText.ofFile(key)
-                                + "'; a manifest consists of [[kernel]] tables, [defaults] and "
-                                + INCLUDE_MANIFESTS);
-            }
-        }
+        top.checkKeys(FILE_KEYS, "a manifest");
         List<String> included = top.texts(INCLUDE_MANIFESTS);
         List<TomlTable> tables = top.tables(KERNEL, "[[kernel]], with two brackets");
         if (tables.isEmpty() && top.has(KERNEL)) {
@@ -97,7 +97,8 @@ public final class KernelManifest {
         Optional<TomlTable> defaults = top.table("defaults", "[defaults]");
         if (defaults.isPresent()) {
             defaults.get().checkKeys(DEFAULTS_KEYS, "[defaults]");
-            KernelInputs.of(List.of(defaults.get())); // reports a mistake even if no kernel follows
+            // reports a mistake even if no kernel follows
+            KernelInputs.of("", List.of(), List.of(), List.of(defaults.get()));
         }
         for (String name : included) {
             include(top, name);
@@ -116,8 +117,7 @@ public final class KernelManifest {
         try {
             return file.toRealPath();
         } catch (IOException e) {
-            return file.toAbsolutePath()
-                    .normalize(); // the file cannot be read either, or is a pipe
+            return file.toAbsolutePath().normalize(); // it cannot be read either, or is a pipe
         }
     }
 
@@ -154,7 +154,6 @@ public final class KernelManifest {
         List<ProgramSources.Program> programs = new ProgramSources(table, filesLeft).programs();
         List<TomlTable> tables =
                 Stream.concat(defaults.stream(), Stream.of(table)).toList();
-        KernelSpec common = KernelInputs.of(tables);
         MacroMatrix macros = MacroMatrix.of(tables);
         long size = programs.size() * macros.size();
         if (size > 1 && (expandedKernels += size) > MAX_KERNELS) {
@@ -166,12 +165,11 @@ public final class KernelManifest {
             for (MacroMatrix.Variant variant : variants) {
                 add(
                         table,
-                        common.with(
+                        KernelInputs.of(
                                 program.name() + variant.suffix(),
                                 program.sources(),
-                                Stream.concat(common.options().stream(), variant.options().stream())
-                                        .toList(),
-                                Optional.empty()));
+                                variant.options(),
+                                tables));
             }
         }
     }
@@ -190,15 +188,13 @@ public final class KernelManifest {
      */
     private void addRecorded(TomlTable table, KernelSpec kernel) throws TomlException {
         RecordedInputs inputs = kernel.recorded().orElseThrow();
-        Integer equal = recorded.putIfAbsent(recordedInputs(kernel), kernels.size());
-        if (equal != null && isSameContent(kernels.get(equal), kernel)) {
+        Integer equal = recorded.putIfAbsent(identity(kernel), kernels.size());
+        if (equal != null) {
             KernelSpec earlier = kernels.get(equal);
             kernels.set(
                     equal,
                     earlier.with(
                             earlier.name(),
-                            earlier.sources(),
-                            earlier.options(),
                             earlier.recorded().map(all -> all.withIds(inputs.ids()))));
             return;
         }
@@ -208,43 +204,16 @@ public final class KernelManifest {
                 number++) {
             name = kernel.name() + "-" + number;
         }
-        add(table, kernel.with(name, kernel.sources(), kernel.options(), kernel.recorded()));
+        add(table, kernel.with(name, kernel.recorded()));
     }
 
-    private static List<Object> recordedInputs(KernelSpec kernel) {
-        RecordedInputs inputs = kernel.recorded().orElseThrow();
-        return List.of(
-                files(kernel).stream().map(Path::getFileName).toList(),
-                List.copyOf(inputs.headers().keySet()),
-                inputs.includeDirectories(),
-                inputs.isEveryFileListed(),
-                kernel.options(),
-                kernel.launches(),
-                kernel.tag(),
-                kernel.extraDigest());
-    }
-
-    private static List<Path> files(KernelSpec kernel) {
-        List<Path> files = new ArrayList<>(kernel.sources());
-        files.addAll(kernel.recorded().orElseThrow().headers().values());
-        return files;
-    }
-
-    /** Compares files byte by byte, since people may have edited one. */
-    private static boolean isSameContent(KernelSpec kernel, KernelSpec other) {
-        List<Path> some = files(kernel);
-        List<Path> others = files(other);
-        for (int i = 0; i < some.size(); i++) {
-            try {
-                if (!Files.isRegularFile(some.get(i)) // opening a pipe blocks
-                        || !Files.isRegularFile(others.get(i))
-                        || Files.mismatch(some.get(i), others.get(i)) >= 0) {
-                    return false;
-                }
-            } catch (IOException e) {
-                return false; // the kernel that cannot be read reports it
-            }
+    /** Returns what equal kernels have in common: their id for one target, and the launches. */
+    private static Object identity(KernelSpec kernel) {
+        try {
+            Id id = KernelSourceResolver.descriptor(kernel, ANY_TARGET).getId();
+            return id.isEmpty() ? kernel : List.of(id.hash(), kernel.launches());
+        } catch (IOException | IllegalArgumentException e) {
+            return kernel; // who uses the kernel reports it
         }
-        return true;
     }
 }

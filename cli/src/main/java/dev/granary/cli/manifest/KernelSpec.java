@@ -40,7 +40,6 @@ public record KernelSpec(
         String tag,
         String extraDigest,
         Optional<RecordedInputs> recorded) {
-    /** Copies the lists. */
     public KernelSpec {
         sources = List.copyOf(sources);
         includeDirectories = List.copyOf(includeDirectories);
@@ -49,32 +48,32 @@ public record KernelSpec(
         launches = List.copyOf(launches);
     }
 
+    /** Returns the ids of a recorded kernel; none if it was not recorded. */
+    public List<RecordedId> recordedIds() {
+        return recorded.map(RecordedInputs::ids).orElse(List.of());
+    }
+
     /**
      * Returns whether engines of a backend compile it: not if it was recorded for other engines
      * only. What runs on one of Granary's engines may run on the other.
      */
     public boolean isFor(Backend backend) {
-        List<RecordedId> ids = recorded.map(RecordedInputs::ids).orElse(List.of());
-        return ids.isEmpty()
-                || ids.stream()
+        return recordedIds().isEmpty()
+                || recordedIds().stream()
                         .map(id -> id.target().backend())
                         .anyMatch(producer -> producer.equals(backend)
                                 || (Backend.OWN.contains(producer)
                                         && Backend.OWN.contains(backend)));
     }
 
-    /** Returns this program with another name, sources, options and recorded inputs. */
-    KernelSpec with(
-            String newName,
-            List<Path> newSources,
-            List<String> newOptions,
-            Optional<RecordedInputs> newRecorded) {
+    /** Returns this program with another name and recorded inputs. */
+    KernelSpec with(String newName, Optional<RecordedInputs> newRecorded) {
         return new KernelSpec(
                 newName,
                 place,
-                newSources,
+                sources,
                 includeDirectories,
-                newOptions,
+                options,
                 entries,
                 launches,
                 tag,
@@ -99,7 +98,6 @@ public record KernelSpec(
         /** The key that a table of a recorded kernel has. */
         static final String MARK = "target";
 
-        /** Copies the map and the lists. */
         public RecordedInputs {
             headers = Collections.unmodifiableSequencedMap(new LinkedHashMap<>(headers));
             includeDirectories = List.copyOf(includeDirectories);

@@ -42,24 +42,19 @@ record MacroMatrix(Map<String, List<Variant>> macros) {
         Map<String, List<Variant>> macros = new LinkedHashMap<>();
         for (TomlTable table : tables) {
             Optional<TomlTable> define = table.table(KEY, EXAMPLE);
-            if (define.isPresent()) {
-                addTo(macros, define.get());
+            for (String name : define.map(TomlTable::keys).orElse(List.of())) {
+                if (!NAME.matcher(name).matches()) {
+                    throw define.get()
+                            .error(
+                                    name,
+                                    "'" + SafeText.ofFile(name)
+                                            + "' is not the name of a macro; write"
+                                            + " other definitions in options");
+                }
+                macros.put(name, variants(define.get(), name));
             }
         }
         return new MacroMatrix(macros);
-    }
-
-    private static void addTo(Map<String, List<Variant>> macros, TomlTable define)
-            throws TomlException {
-        for (String name : define.keys()) {
-            if (!NAME.matcher(name).matches()) {
-                throw define.error(
-                        name,
-                        "'" + SafeText.ofFile(name) + "' is not the name of a macro; write other"
-                                + " definitions in options");
-            }
-            macros.put(name, variants(define, name));
-        }
     }
 
     /** Returns a variant for each value of a macro; only those of a list are in names. */

@@ -1,4 +1,4 @@
-/** Kernel manifests: parsing and validation. */
+/** Kernel manifests, and the descriptors of their kernels with all files that enter them. */
 @NullMarked
 package dev.granary.cli.manifest;
 

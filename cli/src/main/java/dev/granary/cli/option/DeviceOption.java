@@ -32,7 +32,6 @@ public final class DeviceOption {
                     + " device")
     private List<String> names = List.of();
 
-    /** Returns true if devices or a backend were selected. */
     public boolean isGiven() {
         return !names.isEmpty() || backend != null;
     }
@@ -51,7 +50,7 @@ public final class DeviceOption {
     }
 
     /** Returns a selection of one device for each selected device, by default of the first. */
-    public List<DeviceSelection> selections() throws CommandFailedException {
+    public List<DeviceSelection> selections() {
         List<DeviceSelection> selections = new ArrayList<>();
         for (String name : names.isEmpty() ? List.of("") : names) {
             if (name.equals(ALL)) {
@@ -66,11 +65,11 @@ public final class DeviceOption {
     /** Finder of a device. */
     @FunctionalInterface
     public interface Finder<D> {
-        D in(DeviceSelection selection) throws CommandFailedException, ConfigException;
+        D in(DeviceSelection selection) throws ConfigException;
     }
 
     /** Returns the device that is found; empty if none is selected and this machine has none. */
-    public <D> Optional<D> ifAny(Finder<D> finder) throws CommandFailedException, ConfigException {
+    public <D> Optional<D> ifAny(Finder<D> finder) throws ConfigException {
         try {
             return Optional.of(finder.in(selection()));
         } catch (CommandFailedException e) {

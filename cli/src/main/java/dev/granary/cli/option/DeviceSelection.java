@@ -1,8 +1,12 @@
 package dev.granary.cli.option;
 
 import dev.granary.cache.Backend;
+import dev.granary.cache.Target;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.gpu.Device;
+import dev.granary.gpu.levelzero.LevelZero;
+import dev.granary.gpu.levelzero.LevelZeroDevice;
+import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClDevice;
 
 import java.util.ArrayList;
@@ -31,7 +35,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
      *
      * @throws ConfigException if no device matches, or several of different targets do
      */
-    public Device one() throws CommandFailedException, ConfigException {
+    public Device one() throws ConfigException {
         List<HostDevices> present = present();
         List<Device> matches = firstMatches(present);
         if (!device.isEmpty() && matches.stream().map(Device::target).distinct().count() > 1) {
@@ -43,7 +47,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
     }
 
     /** Returns the selected devices, by default all of the backend, or of all backends. */
-    public List<Device> all() throws CommandFailedException, ConfigException {
+    public List<Device> all() throws ConfigException {
         List<HostDevices> present = present();
         return device.isEmpty()
                 ? present.stream().flatMap(found -> found.devices().stream()).toList()
@@ -51,7 +55,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
     }
 
     /** Returns a selection of one device for each device of the backend, or of all backends. */
-    List<DeviceSelection> each() throws CommandFailedException {
+    List<DeviceSelection> each() {
         return present().stream()
                 .flatMap(found -> IntStream.range(0, found.devices().size())
                         .mapToObj(number -> new DeviceSelection(
@@ -59,8 +63,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
                 .toList();
     }
 
-    /** Returns the selected device of OpenCL. */
-    public OpenClDevice oneOfOpenCl() throws CommandFailedException, ConfigException {
+    public OpenClDevice oneOfOpenCl() throws ConfigException {
         if (!backend.orElse(Backend.OPENCL).equals(Backend.OPENCL)) {
             throw new ConfigException("this command supports devices of OpenCL only");
         }
@@ -99,8 +102,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
                 .toList();
     }
 
-    /** Returns the backends that have devices. */
-    private List<HostDevices> present() throws CommandFailedException {
+    private List<HostDevices> present() {
         List<HostDevices> found = new ArrayList<>();
         for (Backend each : backend.map(List::of).orElse(Backend.OWN)) {
             found.add(HostDevices.of(each));
@@ -135,5 +137,47 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
                         .mapToObj(number -> found.backend().path() + " " + number + " "
                                 + found.devices().get(number)))
                 .collect(Collectors.joining(", "));
+    }
+
+    /**
+     * The devices of this machine through one backend.
+     *
+     * @param devices the devices in the order of the loader; the position of each is its number
+     * @param missing the reason why the backend cannot be used, with the packages to install; empty
+     *     if it can, even without a device
+     */
+    public record HostDevices(Backend backend, List<Device> devices, Optional<String> missing) {
+        /**
+         * Finds the devices of a backend. Those of Level Zero read the entries of the same devices
+         * of OpenCL.
+         */
+        public static HostDevices of(Backend backend) {
+            return backend.equals(Backend.OPENCL)
+                    ? switch (OpenCl.probe()) {
+                        case OpenCl.Probe.Found(List<OpenClDevice> found) ->
+                            new HostDevices(backend, List.copyOf(found), Optional.empty());
+                        case OpenCl.Probe.Missing(String cause) -> missing(backend, cause);
+                    }
+                    : switch (LevelZero.probe()) {
+                        case LevelZero.Probe.Found(List<LevelZeroDevice> found) -> {
+                            List<Target> openCl = found.isEmpty() // OpenCL need not be loaded
+                                    ? List.of()
+                                    : of(Backend.OPENCL).devices().stream()
+                                            .map(Device::target)
+                                            .toList();
+                            yield new HostDevices(
+                                    backend,
+                                    found.stream()
+                                            .<Device>map(device -> device.reading(openCl))
+                                            .toList(),
+                                    Optional.empty());
+                        }
+                        case LevelZero.Probe.Missing(String cause) -> missing(backend, cause);
+                    };
+        }
+
+        private static HostDevices missing(Backend backend, String cause) {
+            return new HostDevices(backend, List.of(), Optional.of(cause));
+        }
     }
 }

@@ -23,17 +23,25 @@ public abstract class OutputCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
-    /** Returns true if one JSON object is requested instead of text. */
+    /**
+     * Runs the command, and adds its result to the report, which is printed afterwards.
+     *
+     * @return false if it has failed, for which the exit code is 1
+     */
+    protected abstract boolean run(Report report) throws Exception;
+
+    @Override
+    public Integer call() throws Exception {
+        Report report = new Report(out(), err(), json);
+        boolean isSuccess = run(report);
+        report.print();
+        return isSuccess ? 0 : 1;
+    }
+
     protected final boolean isJson() {
         return json;
     }
 
-    /** Returns a new report, to which the command adds its result. */
-    protected final Report report() {
-        return new Report(out(), err(), json);
-    }
-
-    /** Returns the writer for results. */
     protected final PrintWriter out() {
         return spec.commandLine().getOut();
     }
@@ -44,8 +52,7 @@ public abstract class OutputCommand implements Callable<Integer> {
     }
 
     /** Writes a file that the user has named; {@code name} begins the message if that fails. */
-    protected static void write(Path file, byte[] content, String name)
-            throws CommandFailedException {
+    protected static void write(Path file, byte[] content, String name) {
         try {
             Files.write(file, content);
         } catch (IOException e) {

@@ -47,7 +47,6 @@ public record HtmlPage(
     /** A table of texts. */
     public record Table(String title, List<String> headings, List<List<String>> rows) {}
 
-    /** Returns the file. */
     public String html() throws IOException {
         ClassLoader loader = Objects.requireNonNull(HtmlPage.class.getClassLoader());
         // the map of the sources is not in the page
@@ -58,7 +57,8 @@ public record HtmlPage(
                 .replace("/*DATA*/", JSON.toJson(this));
     }
 
-    private static String text(@Nullable InputStream resource) throws IOException {
+    /** Returns the text of a resource of the command. */
+    public static String text(@Nullable InputStream resource) throws IOException {
         try (InputStream in = Objects.requireNonNull(resource, "a resource of the command")) {
             return new String(in.readAllBytes(), UTF_8);
         }

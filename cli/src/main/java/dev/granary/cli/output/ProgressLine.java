@@ -51,22 +51,11 @@ public final class ProgressLine implements AutoCloseable {
         }
     }
 
-    /** Like {@link #at}, but limited to one update per 100 ms, for short work on many items. */
-    public synchronized void passing(int done, String item) {
-        if (isDue()) {
-            at(done, item);
-        }
-    }
-
-    /** Shows the progress of work without numbered items, at most one update per 100 ms. */
+    /** Shows the state of work on many short items, with at most one update per 100 ms. */
     public synchronized void passing(String state) {
-        if (isDue()) {
+        if (printedLength == 0 || System.nanoTime() - printedNanos > UPDATE_NANOS) {
             show(work + " " + state);
         }
-    }
-
-    private synchronized boolean isDue() {
-        return printedLength == 0 || System.nanoTime() - printedNanos > UPDATE_NANOS;
     }
 
     /** Removes the line. */

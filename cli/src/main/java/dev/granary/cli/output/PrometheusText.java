@@ -53,7 +53,12 @@ public record PrometheusText(PrintWriter out) {
     public static String labels(String... namesAndValues) {
         List<String> labels = new ArrayList<>();
         for (int i = 0; i < namesAndValues.length; i += 2) {
-            labels.add(namesAndValues[i] + "=\"" + escaped(namesAndValues[i + 1]) + "\"");
+            labels.add(namesAndValues[i] + "=\""
+                    + namesAndValues[i + 1]
+                            .replace("\\", "\\\\")
+                            .replace("\"", "\\\"")
+                            .replace("\n", "\\n")
+                    + "\"");
         }
         return "{" + String.join(",", labels) + "}";
     }
@@ -61,10 +66,6 @@ public record PrometheusText(PrintWriter out) {
     /** Prints a line with the ending of the format, which is the same on all systems. */
     private void line(String text) {
         out.print(text + "\n");
-    }
-
-    private static String escaped(String label) {
-        return label.replace("\\", "\\\\").replace("\"", "\\\"").replace("\n", "\\n");
     }
 
     private static String number(Number value) {

@@ -45,7 +45,7 @@ public final class Report {
     private final boolean isJson;
     private final JsonObject object = new JsonObject();
     private boolean isMarkdown;
-    private @Nullable ReportTable table; // the last one added, not printed yet
+    private @Nullable ReportTable<?> table; // the last one added, not printed yet
 
     /** Creates a report that prints to {@code out}, and problems to {@code err}. */
     public Report(PrintWriter out, PrintWriter err, boolean isJson) {
@@ -55,9 +55,8 @@ public final class Report {
     }
 
     /** Prints text as Markdown from now on: fields as a list, and tables. */
-    public Report markdown() {
+    public void markdown() {
         isMarkdown = true;
-        return this;
     }
 
     /** A value that is shown by another text than its type has. */
@@ -116,9 +115,10 @@ public final class Report {
         return this;
     }
 
-    /** Adds a count to JSON, and its line to the text if it is not 0. */
-    public Report count(String name, long count, String line) {
-        return count == 0 ? data(name, count) : data(name, count).line(line);
+    /** Adds a count to JSON, and to the text if it is not 0, as in {@code 3 entries removed}. */
+    public Report count(String name, long count, String noun, String verb) {
+        data(name, count);
+        return count == 0 ? this : line(Units.plural(count, noun) + " " + verb);
     }
 
     /** Adds an array of objects to JSON; each call adds an object, a part of this report. */
@@ -130,16 +130,14 @@ public final class Report {
     }
 
     /**
-     * Adds a table, in JSON an array with an object for each row. A heading that begins with
-     * {@code <} is aligned to the left, with {@code ~} to the left and its cells are cut to fit the
-     * line, with {@code -} it is in JSON only, and with {@code =} it is a line above its rows.
+     * Adds a table, in JSON an array with an object for each row.
      *
      * @param name the name in JSON; empty for a table that is in the text only
      */
-    public ReportTable table(String name, String... headings) {
+    public <R> ReportTable<R> table(String name, Collection<R> rows) {
         isText(); // prints the last table
-        ReportTable added =
-                new ReportTable(name.isEmpty() ? new JsonArray() : array(nameOf(name)), headings);
+        ReportTable<R> added =
+                new ReportTable<>(name.isEmpty() ? new JsonArray() : array(nameOf(name)), rows);
         table = added;
         return added;
     }
@@ -159,7 +157,7 @@ public final class Report {
 
     /** Completes the report. */
     public void print() {
-        if (!isText()) {
+        if (!isText() && !object.isEmpty()) {
             new GsonBuilder()
                     .setPrettyPrinting()
                     .disableHtmlEscaping()
@@ -230,7 +228,6 @@ public final class Report {
         return MARKUP.matcher(withoutControls(text)).replaceAll("\\\\$0");
     }
 
-    /** Returns a value as text. */
     static String text(@Nullable Object value) {
         return switch (value) {
             case null -> "-";
@@ -242,13 +239,13 @@ public final class Report {
             case Duration time -> Units.time(time);
             case Instant time -> MINUTE.format(time);
             case Sha256 hash -> hash.hex().substring(0, Units.SHORT_ID);
+            case Enum<?> constant -> Units.word(constant);
             case Collection<?> values ->
                 String.join(", ", values.stream().map(Report::text).toList());
             default -> value.toString();
         };
     }
 
-    /** Returns a value as JSON. */
     static JsonElement json(@Nullable Object value) {
         return switch (value) {
             case null -> JsonNull.INSTANCE;
@@ -259,6 +256,7 @@ public final class Report {
             case Boolean flag -> new JsonPrimitive(flag);
             case Duration time -> new JsonPrimitive(Units.millis(time));
             case Sha256 hash -> new JsonPrimitive(hash.hex());
+            case Enum<?> constant -> new JsonPrimitive(Units.word(constant));
             case Collection<?> values -> {
                 JsonArray array = new JsonArray();
                 values.forEach(each -> array.add(json(each)));

@@ -8,6 +8,8 @@ public final class Units {
     /** Number of digits of a shortened id. */
     public static final int SHORT_ID = 16;
 
+    private static final double MINUTE = 60_000; // in milliseconds
+
     private Units() {}
 
     /** Returns the text, truncated to at most {@code characters}, 3 or more, with three dots. */
@@ -33,7 +35,7 @@ public final class Units {
         return String.format(Locale.ROOT, "%.1f %siB", value, "KMGT".charAt(unit));
     }
 
-    /** Returns text such as {@code 3.1 ms}, {@code 1,634 ms}, {@code 12.3 s}. */
+    /** Returns text such as {@code 3.1 ms}, {@code 1,634 ms}, {@code 12.3 s}, {@code 2.5 h}. */
     public static String time(Duration time) {
         return millis(millis(time));
     }
@@ -43,14 +45,25 @@ public final class Units {
         if (millis < 100) {
             return String.format(Locale.ROOT, "%.1f ms", millis);
         }
-        return millis < 10_000
-                ? String.format(Locale.ROOT, "%,.0f ms", millis)
-                : String.format(Locale.ROOT, "%,.1f s", millis / 1000);
+        if (millis < 10_000) {
+            return String.format(Locale.ROOT, "%,.0f ms", millis);
+        }
+        if (millis < 2 * MINUTE) {
+            return String.format(Locale.ROOT, "%.1f s", millis / 1000);
+        }
+        return millis < 120 * MINUTE
+                ? String.format(Locale.ROOT, "%.1f min", millis / MINUTE)
+                : String.format(Locale.ROOT, "%,.1f h", millis / MINUTE / 60);
     }
 
     /** Returns milliseconds, rounded to three decimals. */
     public static double millis(Duration time) {
         return Math.round(time.toNanos() / 1e3) / 1e3;
+    }
+
+    /** Returns the word for a constant, such as {@code timed-out}. */
+    public static String word(Enum<?> constant) {
+        return constant.name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
     /** Returns text such as {@code 10,000}. */

@@ -8,7 +8,6 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 
 import dev.granary.cli.Cli;
-import dev.granary.cli.output.BuildLog;
 import dev.granary.cli.output.Report;
 import dev.granary.coordinator.FakeBucket;
 import dev.granary.coordinator.FakeDescriptor;
@@ -99,7 +98,7 @@ class CountersTest {
     void reports() {
         StringWriter out = new StringWriter();
         Report report = new Report(new PrintWriter(out), new PrintWriter(out), true);
-        new KernelReport(List.of(), statistics(layer())).addTo(report, BuildLog.Extent.FIRST_LINES);
+        KernelResult.addTo(report, List.of(), statistics(layer()), BuildLog.MAX_LINES);
         report.print();
         JsonObject json = JsonParser.parseString(out.toString()).getAsJsonObject();
         assertEquals(descriptions().keySet(), json.getAsJsonObject("counters").keySet());

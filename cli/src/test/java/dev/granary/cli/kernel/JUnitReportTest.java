@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
-import dev.granary.cli.output.BuildLog;
-import dev.granary.cli.source.KernelSources;
+import dev.granary.cli.manifest.KernelSources;
+import dev.granary.cli.output.Report;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -13,6 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.w3c.dom.Document;
 import org.w3c.dom.Element;
 
+import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -52,7 +53,8 @@ class JUnitReportTest {
                 List.of(
                         result("a<b>&\"", "1", Outcome.COMPILED, ""),
                         result("broken\u0001", "1", Outcome.FAILED_TO_COMPILE, "1 < \u0000 ]]> 2"),
-                        result("a<b>&\"", "2", Outcome.LOCAL, "")));
+                        result("a<b>&\"", "2", Outcome.LOCAL, "")),
+                new Report(new PrintWriter(System.out), new PrintWriter(System.err), false));
         Document xml = DocumentBuilderFactory.newDefaultInstance()
                 .newDocumentBuilder()
                 .parse(file.toFile());

@@ -13,7 +13,6 @@ import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.manifest.TestKernels;
-import dev.granary.cli.output.BuildLog;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.TestFleet;
@@ -84,7 +83,7 @@ class KernelRunnerTest {
                     .getFirst();
             assertEquals(Outcome.INTERNAL_ERROR, result.outcome());
             assertTrue(result.failure().startsWith("internal error of Granary"), result::failure);
-            List<String> log = result.log().orElseThrow().lines(BuildLog.Extent.WHOLE);
+            List<String> log = result.log().orElseThrow().lines(Integer.MAX_VALUE);
             assertTrue(log.getFirst().contains("IllegalStateException: a bug"), log::toString);
             assertTrue(
                     log.stream().anyMatch(line -> line.contains("FaultyEngine.create")),
@@ -105,7 +104,7 @@ class KernelRunnerTest {
             if (compiles.getAndIncrement() > 0) { // in any order
                 Await.holds(() -> !fleet.keys("/p/").isEmpty());
             } else {
-                ticker.pass(Pulse.PUBLISH_INTERVAL);
+                ticker.pass(KernelRunner.Pulse.PUBLISH_INTERVAL);
             }
             return new CompiledProgram(
                     descriptor,
@@ -145,7 +144,7 @@ class KernelRunnerTest {
                             kernels,
                             1,
                             new ProgressLine(new PrintWriter(new StringWriter()), "running", 2),
-                            new Pulse(
+                            new KernelRunner.Pulse(
                                     2,
                                     ticker,
                                     _ -> {},

@@ -1,8 +1,8 @@
 package dev.granary.cli.kernel;
 
 import dev.granary.cli.manifest.KernelManifest;
+import dev.granary.cli.manifest.KernelSourceResolver;
 import dev.granary.cli.manifest.KernelSpec;
-import dev.granary.cli.source.KernelSourceResolver;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.gpu.KernelDescriptor;

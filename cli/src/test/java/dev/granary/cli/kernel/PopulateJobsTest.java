@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonObject;
 
 import dev.granary.cli.Cli;
-import dev.granary.cli.compiler.HardPrograms;
 import dev.granary.coordinator.TestFleet;
 import dev.granary.gpu.opencl.OpenCl;
 

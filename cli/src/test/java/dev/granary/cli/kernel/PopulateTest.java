@@ -10,7 +10,6 @@ import com.google.gson.JsonObject;
 
 import dev.granary.cli.Cli;
 import dev.granary.cli.Main;
-import dev.granary.cli.output.BuildLog;
 import dev.granary.coordinator.TestFleet;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.s3.contract.Fault;

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
+import dev.granary.cli.kernel.KernelRunner.Pulse;
 import dev.granary.testing.TestTicker;
 
 import org.junit.jupiter.api.DisplayName;

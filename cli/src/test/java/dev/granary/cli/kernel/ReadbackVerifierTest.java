@@ -7,7 +7,8 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.cli.place.Place;
+import dev.granary.cli.kernel.Population.ReadbackVerifier;
+import dev.granary.cli.option.StoreOptions;
 import dev.granary.coordinator.TestFleet;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.s3.contract.Fault;
@@ -167,18 +168,18 @@ class ReadbackVerifierTest {
     void trial() throws Exception {
         BucketConfig bucket = layers("s3://kernels/ci").getFirst();
         fleet.requests();
-        assertEquals(Optional.empty(), Place.problem(bucket));
+        assertEquals(Optional.empty(), StoreOptions.problem(bucket));
         assertEquals(1, fleet.requests().size());
-        String missing =
-                Place.problem(layers("s3://no-such-bucket/ci").getFirst()).orElseThrow();
+        String missing = StoreOptions.problem(layers("s3://no-such-bucket/ci").getFirst())
+                .orElseThrow();
         assertTrue(missing.matches("there is no bucket no-such-bucket.*; .*create it.*"), missing);
         fleet.plan(FaultPlan.always(new Fault.Lost(Fault.DENIED)));
-        assertEquals(Optional.empty(), Place.problem(bucket));
+        assertEquals(Optional.empty(), StoreOptions.problem(bucket));
         fleet.plan(FaultPlan.always(new Fault.Lost(Fault.EXPIRED)));
-        assertTrue(Place.problem(bucket).isPresent());
+        assertTrue(StoreOptions.problem(bucket).isPresent());
         fleet.plan(FaultPlan.always(new Fault.Page(Fault.Moment.AFTER)));
         assertTrue(
-                Place.problem(bucket).isPresent(),
+                StoreOptions.problem(bucket).isPresent(),
                 "a server with one answer to everything is not S3");
     }
 }

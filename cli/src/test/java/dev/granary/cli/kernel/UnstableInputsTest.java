@@ -25,7 +25,7 @@ import java.util.Optional;
 class UnstableInputsTest {
     private static Optional<String> reason(String name, String value) {
         Id id = Id.builder(TestEntries.TARGET).field(name, value).build();
-        return UnstableInputs.reason(id.fields().getLast());
+        return ManifestCommand.UnstableInputs.reason(id.fields().getLast());
     }
 
     @ParameterizedTest

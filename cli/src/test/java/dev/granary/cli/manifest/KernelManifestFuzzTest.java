@@ -8,7 +8,6 @@ import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
 import dev.granary.cache.fuzz.FileFuzzer;
 import dev.granary.cache.fuzz.FuzzTarget;
-import dev.granary.cli.source.KernelSourceResolver;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlFuzz;
 

@@ -152,8 +152,8 @@ class KernelManifestTest {
                 "name = 'k'\\n"
                         + "source = 'a'\\n"
                         + "[settings]\\n"
-                        + "x = 1|4:1|unknown key 'settings'; a manifest consists of"
-                        + " [[kernel]] tables",
+                        + "x = 1|4:1|unknown key 'settings'; a manifest has defaults,"
+                        + " include-manifests, kernel",
                 "name = |2:|this is not TOML",
                 "name = 'a'\\nname = 'b'|3:1|this is not TOML"
             })

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
-import dev.granary.cli.source.KernelSourceResolver;
 import dev.granary.coordinator.recording.RecordedId;
 import dev.granary.coordinator.recording.RecordingFile;
 import dev.granary.gpu.Geometry;

@@ -28,9 +28,9 @@ class ProgressLineTest {
             + " end; without a terminal nothing is shown")
     void shown() {
         try (ProgressLine progress = progress(true)) {
-            progress.passing(0, "first");
+            progress.passing("1/3 first");
             assertEquals("warming 1/3 first", line());
-            progress.passing(1, "too soon");
+            progress.passing("too soon");
             assertEquals("warming 1/3 first", line());
             progress.at(1, "2nd");
             assertEquals("warming 2/3 2nd", line());

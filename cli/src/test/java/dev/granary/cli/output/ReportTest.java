@@ -23,15 +23,35 @@ class ReportTest {
     private final StringWriter out = new StringWriter();
     private final StringWriter err = new StringWriter();
 
+    @SafeVarargs
+    private static ReportTable<List<Object>> table(
+            Report report, String name, List<String> headings, List<Object>... rows) {
+        ReportTable<List<Object>> table = report.table(name, List.of(rows));
+        for (int i = 0; i < headings.size(); i++) {
+            int column = i;
+            table.column(headings.get(i), row -> row.get(column));
+        }
+        return table;
+    }
+
+    private static Sha256 hash(int bytes) {
+        return Sha256.of(new byte[bytes]);
+    }
+
     private void report(boolean isJson) {
         Report report = new Report(new PrintWriter(out), new PrintWriter(err), isJson);
         report.field("directory", "/var/cache");
-        report.count("leftOut", 0, "0 entries left out").count("gone", 2, "2 entries gone");
-        report.table("entries", "=target", "id", "bytes", "<last used", "time:millis", "-damage")
-                .limit(2)
-                .row("opencl/a", Sha256.of(new byte[0]), Report.bytes(2048), "now", time(), "")
-                .row("opencl/b", Sha256.of(new byte[1]), Report.bytes(1), "now", time(), "")
-                .row("opencl/b", Sha256.of(new byte[2]), Report.bytes(1), "now", time(), "");
+        report.count("leftOut", 0, "entry", "left out").count("gone", 2, "entry", "gone");
+        List<String> headings =
+                List.of("=target", "id", "bytes", "<last used", "time:millis", "-damage");
+        table(
+                        report,
+                        "entries",
+                        headings,
+                        List.of("opencl/a", hash(0), Report.bytes(2048), "now", time(), ""),
+                        List.of("opencl/b", hash(1), Report.bytes(1), "now", time(), ""),
+                        List.of("opencl/b", hash(2), Report.bytes(1), "now", time(), ""))
+                .limit(2);
         report.data("totals", Map.of("local hits", 3L));
         report.part("targets").data("target", "x").line("for x");
         report.field("kernels", List.of("a", "b")).data("none", Optional.empty());
@@ -68,12 +88,12 @@ class ReportTest {
     @Test
     @DisplayName("prints the same as Markdown, in which no text is markup")
     void markdown() {
-        Report report = new Report(new PrintWriter(out), new PrintWriter(err), false).markdown();
+        Report report = new Report(new PrintWriter(out), new PrintWriter(err), false);
+        report.markdown();
         report.field("place", "s3://a_b/*c*").line("").line("a [link](x) <b>");
-        report.table("", "name", "<kind", "count")
-                .limit(1)
-                .row("a|b`c`", "x", 1)
-                .row("c", "x", 1);
+        List<String> headings = List.of("name", "<kind", "count");
+        table(report, "", headings, List.of("a|b`c`", "x", 1), List.of("c", "x", 1))
+                .limit(1);
         report.print();
         assertEquals("""
                 * place: s3\\://a\\_b/\\*c\\*
@@ -122,7 +142,7 @@ class ReportTest {
         Report report = new Report(new PrintWriter(out), new PrintWriter(err), false);
         report.field("a\u001b[2J\nb", "one\u001btwo\u009b").line("x\u001b\ny");
         report.error("log\u001b[31m\n\tline");
-        report.table("t", "=g", "h").row("\u001bgroup", "\u001bcell");
+        table(report, "t", List.of("=g", "h"), List.of("\u001bgroup", "\u001bcell"));
         report.print();
         assertEquals("log?[31m\n    line\n".replace("\n", System.lineSeparator()), err.toString());
         assertEquals("""
@@ -153,10 +173,13 @@ class ReportTest {
             + " or in that with ~")
     void table() {
         Report report = new Report(new PrintWriter(out), new PrintWriter(err), false);
-        report.table("kernels", "kernel", "size", "<id")
-                .row("k".repeat(200), "1 B", "0123456789abcdef")
-                .row("short", "2 B", "0");
-        report.table("causes", "failed", "~cause").row("1", "c".repeat(200));
+        table(
+                report,
+                "kernels",
+                List.of("kernel", "size", "<id"),
+                List.of("k".repeat(200), "1 B", "0123456789abcdef"),
+                List.of("short", "2 B", "0"));
+        table(report, "causes", List.of("failed", "~cause"), List.of("1", "c".repeat(200)));
         report.print();
         List<String> lines = out.toString().lines().toList();
         assertTrue(lines.stream().allMatch(line -> line.length() <= 80), lines::toString);

@@ -2,13 +2,12 @@ package dev.granary.benchmarks.bucket.warm;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.cli.place.Warming;
+import dev.granary.cli.entry.WarmCommand.Warming;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.local.LocalTier;
-import dev.granary.s3.BulkBucket;
 import dev.granary.s3.pack.warm.BulkEntryReader.UnpackedEntries;
 
 import java.io.BufferedReader;
@@ -50,9 +49,8 @@ public final class WarmingProcess {
 
     private static Warming warm(GranaryConfig config, String target) throws Exception {
         BucketConfig layer = config.buckets().getFirst();
-        try (LocalTier local = TierFactory.local(config);
-                BulkBucket bucket = TierFactory.bulk(layer, TierFactory.directory(config))) {
-            return Warming.run(bucket, local, target, UnpackedEntries.SKIP, (_, _) -> {});
+        try (LocalTier local = TierFactory.local(config)) {
+            return Warming.run(config, layer, local, target, UnpackedEntries.SKIP, (_, _) -> {});
         }
     }
 }
