@@ -14,6 +14,7 @@ import dev.granary.cli.entry.ReportCommand;
 import dev.granary.cli.entry.StatsCommand;
 import dev.granary.cli.entry.VerifyCommand;
 import dev.granary.cli.entry.WarmCommand;
+import dev.granary.cli.entry.WrapCommand;
 import dev.granary.cli.kernel.GetCommand;
 import dev.granary.cli.kernel.ManifestCommand;
 import dev.granary.cli.kernel.PlanCommand;
@@ -134,7 +135,7 @@ public final class Main {
     }
 
     /** Returns the command line with the subcommand that the arguments name, else with all. */
-    static CommandLine commandLine(String... arguments) {
+    public static CommandLine commandLine(String... arguments) {
         CommandLine line = new CommandLine(new Main());
         String requested = arguments.length == 0 ? "" : arguments[0];
         boolean isKnown = !requested.equals("help")

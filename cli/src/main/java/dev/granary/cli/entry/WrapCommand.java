@@ -24,7 +24,6 @@ import java.util.Optional;
 
 /** {@code granary wrap}: runs a program with the kernels that its tools have cached elsewhere. */
 @Command(
-        name = "wrap",
         description = "Run PROGRAM with the compiled kernels that other machines have published,"
                 + " and publish those that it adds. Its exit code is that of the program.")
 public final class WrapCommand extends OutputCommand {

@@ -66,8 +66,9 @@ record KernelResult(
                 results.stream().map(KernelResult::target).distinct().count() > 1;
         boolean hasLayers = statistics.layers().size() > 1;
         report.table("results", results)
-                .column(hasTargets ? "=target" : "-target", each -> new Report.Shown(
-                        each.target.path(), "for " + each.target.path()))
+                .column(
+                        hasTargets ? "=target" : "-target",
+                        each -> new Report.Shown(each.target.path(), "for " + each.target.path()))
                 .column("~kernel:name", KernelResult::name)
                 .column("<outcome", KernelResult::outcome)
                 .column(hasLayers ? "~layer" : "-layer", each -> each.layer(statistics))
@@ -90,7 +91,8 @@ record KernelResult(
         Map<String, Long> summary = new LinkedHashMap<>();
         StringBuilder line = new StringBuilder(Units.plural(results.size(), "kernel") + ": ");
         for (Outcome outcome : Outcome.values()) {
-            long count = results.stream().filter(each -> each.outcome == outcome).count();
+            long count =
+                    results.stream().filter(each -> each.outcome == outcome).count();
             summary.put(outcome.toString(), count);
             if (count > 0 || outcome == Outcome.COMPILED) {
                 line.append(Units.count(count)).append(' ').append(outcome).append(", ");

@@ -14,6 +14,7 @@ import org.w3c.dom.Document;
 import org.w3c.dom.Element;
 
 import java.io.PrintWriter;
+import java.io.Writer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -54,7 +55,10 @@ class JUnitReportTest {
                         result("a<b>&\"", "1", Outcome.COMPILED, ""),
                         result("broken\u0001", "1", Outcome.FAILED_TO_COMPILE, "1 < \u0000 ]]> 2"),
                         result("a<b>&\"", "2", Outcome.LOCAL, "")),
-                new Report(new PrintWriter(System.out), new PrintWriter(System.err), false));
+                new Report(
+                        new PrintWriter(Writer.nullWriter()),
+                        new PrintWriter(Writer.nullWriter()),
+                        false));
         Document xml = DocumentBuilderFactory.newDefaultInstance()
                 .newDocumentBuilder()
                 .parse(file.toFile());

@@ -24,6 +24,7 @@ class ReportTest {
     private final StringWriter err = new StringWriter();
 
     @SafeVarargs
+    @SuppressWarnings("varargs") // the rows are only read
     private static ReportTable<List<Object>> table(
             Report report, String name, List<String> headings, List<Object>... rows) {
         ReportTable<List<Object>> table = report.table(name, List.of(rows));

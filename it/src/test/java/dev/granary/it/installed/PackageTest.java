@@ -90,7 +90,8 @@ class PackageTest {
         assertEquals(
                 "granary 0.1.0\n",
                 run(Map.of(), granary, "--version").succeeds().text());
-        run(Map.of(), root.resolve("opt/granary/lib/record").toString()).succeeds(); // as at install
+        run(Map.of(), root.resolve("opt/granary/lib/record").toString())
+                .succeeds(); // as at install
         for (String cache : List.of("granary.aot", "granary-packs.aot")) {
             assertTrue(Files.size(root.resolve("opt/granary/lib/" + cache)) > 1 << 20, cache);
         }

@@ -82,12 +82,18 @@ class ActionTest {
 
     private Map<String, String> inputs(String bucket) {
         return new HashMap<>(Map.of(
-                "bucket", bucket,
-                "manifest", KERNELS.resolve("kernels.toml").toString(),
-                "endpoint", server.endpoint().toString(),
-                "region", "eu-west-1",
-                "signing-key", signingKey,
-                "command", "granary"));
+                "bucket",
+                bucket,
+                "manifest",
+                KERNELS.resolve("kernels.toml").toString(),
+                "endpoint",
+                server.endpoint().toString(),
+                "region",
+                "eu-west-1",
+                "signing-key",
+                signingKey,
+                "command",
+                "granary"));
     }
 
     /** Runs the script of the action, with these inputs and the defaults. */
@@ -135,25 +141,27 @@ class ActionTest {
     }
 
     /** Runs the script of GitLab's job, with these variables of the job that extends it. */
-    private CommandShell.Result gitLab(String bucket, Map<String, String> given)
-            throws Exception {
+    private CommandShell.Result gitLab(String bucket, Map<String, String> given) throws Exception {
         Map<String, Object> hidden = mapping(yaml("gitlab.yml"), ".granary-populate");
         assertEquals(
                 Set.of("timeout", "variables", "script", "artifacts", "rules"), hidden.keySet());
         Map<String, String> variables = new HashMap<>(secrets);
         mapping(hidden, "variables").forEach((name, value) -> variables.put(name, (String) value));
         variables.putAll(Map.of(
-                "GRANARY_SIGNING_KEY", signingKey,
-                "GRANARY_BUCKET", bucket,
-                "GRANARY_S3_ENDPOINT", server.endpoint().toString(),
-                "AWS_REGION", "eu-west-1"));
+                "GRANARY_SIGNING_KEY",
+                signingKey,
+                "GRANARY_BUCKET",
+                bucket,
+                "GRANARY_S3_ENDPOINT",
+                server.endpoint().toString(),
+                "AWS_REGION",
+                "eu-west-1"));
         variables.putAll(given);
         List<String> lines = ((List<?>) Objects.requireNonNull(hidden.get("script")))
                 .stream().map(String.class::cast).toList();
         assertFalse(lines.toString().contains("$[["), "an input would be a part of the script");
         return shell.run(
-                variables,
-                List.of("bash", "-c", "set -eo pipefail\n" + String.join("\n", lines)));
+                variables, List.of("bash", "-c", "set -eo pipefail\n" + String.join("\n", lines)));
     }
 
     /** Asserts that a reader that requires the signature compiles nothing. */
@@ -165,7 +173,11 @@ class ActionTest {
         reader.put("AWS_REGION", "eu-west-1");
         CommandShell.Result result = shell.run(
                 reader,
-                List.of("granary", "get", "--json", KERNELS.resolve("kernels.toml").toString()));
+                List.of(
+                        "granary",
+                        "get",
+                        "--json",
+                        KERNELS.resolve("kernels.toml").toString()));
         assertEquals(0, result.exitCode(), result::toString);
         assertEquals(
                 1,
@@ -233,12 +245,18 @@ class ActionTest {
         String attack = "\"; touch " + owned + "; $(touch " + owned + ") `touch " + owned + "` #";
         Map<String, String> inputs = inputs(attack);
         inputs.putAll(Map.of(
-                "command", "arguments",
-                "manifest", "--" + attack,
-                "targets", "tgllp * " + attack,
-                "endpoint", attack,
-                "region", attack,
-                "fresh", attack));
+                "command",
+                "arguments",
+                "manifest",
+                "--" + attack,
+                "targets",
+                "tgllp * " + attack,
+                "endpoint",
+                attack,
+                "region",
+                attack,
+                "fresh",
+                attack));
         List<String> expected = new ArrayList<>(List.of("populate"));
         for (String target : ("tgllp * " + attack).split(" ")) {
             expected.addAll(List.of("--target", target));
@@ -248,10 +266,14 @@ class ActionTest {
         CommandShell.Result job = gitLab(
                 attack,
                 Map.of(
-                        "KERNEL_COMMAND", "arguments",
-                        "KERNEL_MANIFEST", "--" + attack,
-                        "KERNEL_TARGETS", "tgllp * " + attack,
-                        "KERNEL_FRESH", attack));
+                        "KERNEL_COMMAND",
+                        "arguments",
+                        "KERNEL_MANIFEST",
+                        "--" + attack,
+                        "KERNEL_TARGETS",
+                        "tgllp * " + attack,
+                        "KERNEL_FRESH",
+                        attack));
         expected.addAll(1, List.of("--junit", "populate.xml"));
         assertEquals(expected, job.out().lines().toList());
         assertFalse(Files.exists(owned));
@@ -262,7 +284,8 @@ class ActionTest {
     void job() throws Exception {
         String bucket = bucket("job");
         CommandShell.Result result = gitLab(
-                bucket, Map.of("KERNEL_MANIFEST", KERNELS.resolve("kernels.toml").toString()));
+                bucket,
+                Map.of("KERNEL_MANIFEST", KERNELS.resolve("kernels.toml").toString()));
         assertEquals(0, result.exitCode(), result::toString);
         assertTrue(result.out().contains("1 published"), result::toString);
         assertArtifacts();
@@ -272,20 +295,20 @@ class ActionTest {
     @Test
     @DisplayName("a kernel that does not compile fails GitLab's job, with the same artifacts")
     void failingJob() throws Exception {
-        CommandShell.Result result = gitLab(
-                bucket("failing-job"), Map.of("KERNEL_MANIFEST", brokenManifest()));
+        CommandShell.Result result =
+                gitLab(bucket("failing-job"), Map.of("KERNEL_MANIFEST", brokenManifest()));
         assertEquals(1, result.exitCode(), result::toString);
         assertArtifacts();
     }
 
     private void assertArtifacts() throws IOException {
-        Map<String, Object> artifacts = mapping(
-                mapping(yaml("gitlab.yml"), ".granary-populate"), "artifacts");
+        Map<String, Object> artifacts =
+                mapping(mapping(yaml("gitlab.yml"), ".granary-populate"), "artifacts");
         assertEquals("always", artifacts.get("when"));
         Object table = ((List<?>) Objects.requireNonNull(artifacts.get("paths"))).getFirst();
         Object junit = mapping(artifacts, "reports").get("junit");
         assertTrue(Files.readString(shell.directory().resolve((String) table)).contains(TABLE));
-        assertTrue(Files.readString(shell.directory().resolve((String) junit))
-                .contains("<testcase "));
+        assertTrue(
+                Files.readString(shell.directory().resolve((String) junit)).contains("<testcase "));
     }
 }

@@ -62,8 +62,8 @@ final class CommandShell {
                 .start();
         boolean hasEnded = process.waitFor(LIMIT_MINUTES, TimeUnit.MINUTES);
         int exitCode = process.destroyForcibly().waitFor();
-        Result result = new Result(
-                exitCode, Files.readString(out, UTF_8), Files.readString(err, UTF_8));
+        Result result =
+                new Result(exitCode, Files.readString(out, UTF_8), Files.readString(err, UTF_8));
         if (!hasEnded) {
             throw new AssertionError("not ended within " + LIMIT_MINUTES + " min: " + result);
         }

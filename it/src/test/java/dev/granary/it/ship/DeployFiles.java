@@ -33,7 +33,9 @@ final class DeployFiles {
     /** Returns the files with objects of Kubernetes. */
     static List<Path> yaml() throws IOException {
         try (Stream<Path> files = Files.list(DEPLOY)) {
-            return files.filter(file -> !file.endsWith("kustomization.yaml")).sorted().toList();
+            return files.filter(file -> !file.endsWith("kustomization.yaml"))
+                    .sorted()
+                    .toList();
         }
     }
 
@@ -75,11 +77,8 @@ final class DeployFiles {
     static Optional<PodSpec> pod(HasMetadata object) {
         return switch (object) {
             case CronJob cron ->
-                Optional.of(cron.getSpec()
-                        .getJobTemplate()
-                        .getSpec()
-                        .getTemplate()
-                        .getSpec());
+                Optional.of(
+                        cron.getSpec().getJobTemplate().getSpec().getTemplate().getSpec());
             case DaemonSet set -> Optional.of(set.getSpec().getTemplate().getSpec());
             case Deployment deployment ->
                 Optional.of(deployment.getSpec().getTemplate().getSpec());

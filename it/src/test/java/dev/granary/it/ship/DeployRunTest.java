@@ -70,11 +70,9 @@ class DeployRunTest {
         Map<String, String> volumes = container.getVolumeMounts().stream()
                 .collect(Collectors.toMap(VolumeMount::getMountPath, VolumeMount::getName));
         String path = "(?<![\\w/])(" + String.join("|", volumes.keySet()) + ")(?=[/\"]|$)";
-        return Pattern.compile(path)
-                .matcher(text)
-                .replaceAll(mount -> directory
-                        .resolve(Objects.requireNonNull(volumes.get(mount.group())))
-                        .toString());
+        return Pattern.compile(path).matcher(text).replaceAll(mount -> directory
+                .resolve(Objects.requireNonNull(volumes.get(mount.group())))
+                .toString());
     }
 
     private List<String> command(Container container) throws IOException {
@@ -127,8 +125,8 @@ class DeployRunTest {
         Container warm = container("granary-warm", "warm");
         Process process = shell.start(variables(warm), command(warm));
         try {
-            Await.holds(() -> Files.exists(sleeping)
-                    && Files.readString(sleeping).endsWith("\n"));
+            Await.holds(
+                    () -> Files.exists(sleeping) && Files.readString(sleeping).endsWith("\n"));
             ProcessHandle sleep = process.children().findFirst().orElseThrow();
             process.toHandle().destroy(); // SIGTERM
             assertEquals(0, process.waitFor());
@@ -184,8 +182,10 @@ class DeployRunTest {
                             "copy",
                             "s3://kernels/team?trust=require:ci-2026",
                             seed.toUri().toString())));
-            assertTrue(PosixFilePermissions.toString(Files.getPosixFilePermissions(seed))
-                    .endsWith("r-x"), "another user reads the seed");
+            assertTrue(
+                    PosixFilePermissions.toString(Files.getPosixFilePermissions(seed))
+                            .endsWith("r-x"),
+                    "another user reads the seed");
             Map<String, String> seeded = new HashMap<>(program);
             seeded.put("GRANARY_DIR", directory.resolve("empty").toString());
             seeded.put("GRANARY_S3_ENDPOINT", "http://127.0.0.1:1");
@@ -220,14 +220,18 @@ class DeployRunTest {
     }
 
     private String seededBucket() throws IOException {
-        Container patch = DeployFiles.containers(DeployFiles.pod(
-                                KubernetesYaml.objects(Files.readString(DeployFiles.seed()))
+        Container patch = DeployFiles.containers(
+                        DeployFiles.pod(KubernetesYaml.objects(Files.readString(DeployFiles.seed()))
                                         .getFirst())
-                        .orElseThrow())
+                                .orElseThrow())
                 .findFirst()
                 .orElseThrow();
-        return patch.getEnv().getFirst().getValue().replace(
-                "file:///seed", directory.resolve("seed").toUri().toString().replaceAll("/$", ""));
+        return patch.getEnv()
+                .getFirst()
+                .getValue()
+                .replace(
+                        "file:///seed",
+                        directory.resolve("seed").toUri().toString().replaceAll("/$", ""));
     }
 
     /** Returns the number of kernels of the manifest that came from there. */

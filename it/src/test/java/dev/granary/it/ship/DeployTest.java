@@ -94,8 +94,7 @@ class DeployTest {
     void misspelt() throws IOException {
         int misspelt = 0;
         for (Path file : DeployFiles.yaml()) {
-            for (Map<String, Object> document :
-                    KubernetesYaml.documents(Files.readString(file))) {
+            for (Map<String, Object> document : KubernetesYaml.documents(Files.readString(file))) {
                 misspelt += misspell(document, document, file.toString());
             }
         }
@@ -275,7 +274,8 @@ class DeployTest {
                         .filter(each -> each.getSecretRef() != null)
                         .forEach(each -> {
                             assertEquals(
-                                    pod.getServiceAccountName(), each.getSecretRef().getName());
+                                    pod.getServiceAccountName(),
+                                    each.getSecretRef().getName());
                             assertTrue(each.getSecretRef().getOptional());
                         });
                 for (EnvVar variable : container.getEnv()) {
@@ -309,7 +309,8 @@ class DeployTest {
             assertEquals(1000, pod.getSecurityContext().getRunAsUser());
             assertTrue(pod.getSecurityContext().getRunAsNonRoot());
             assertEquals(
-                    "RuntimeDefault", pod.getSecurityContext().getSeccompProfile().getType());
+                    "RuntimeDefault",
+                    pod.getSecurityContext().getSeccompProfile().getType());
             for (Container container : DeployFiles.containers(pod).toList()) {
                 Map<String, Quantity> limits = container.getResources().getLimits();
                 assertEquals(Set.of("cpu", "memory"), limits.keySet());
@@ -377,8 +378,7 @@ class DeployTest {
         assertEquals(List.of("compact", "collect", "populate", "warm", "warm"), names);
         assertThrows(RuntimeException.class, () -> GranaryCommands.parse("granary warm --alll"));
         assertEquals(List.of("keys", "doctor", "doctor", "copy"), parsed("deploy.md"));
-        assertTrue(
-                parsed("operations.md").containsAll(List.of("populate", "copy", "collect")));
+        assertTrue(parsed("operations.md").containsAll(List.of("populate", "copy", "collect")));
     }
 
     private static List<String> parsed(String page) throws IOException {
@@ -405,11 +405,10 @@ class DeployTest {
         assertEquals(Set.of("PUBLISH_BUCKET"), names);
         String reading = Objects.requireNonNull(data.get("GRANARY_BUCKET"));
         assertEquals(data.get("PUBLISH_BUCKET"), reading.replace("access=read&", ""));
-        String seeded = DeployFiles.containers(DeployFiles.pod(
-                                KubernetesYaml.objects(
-                                                Files.readString(DeployFiles.seed()))
+        String seeded = DeployFiles.containers(
+                        DeployFiles.pod(KubernetesYaml.objects(Files.readString(DeployFiles.seed()))
                                         .getFirst())
-                        .orElseThrow())
+                                .orElseThrow())
                 .flatMap(container -> container.getEnv().stream())
                 .findFirst()
                 .orElseThrow()
@@ -423,7 +422,8 @@ class DeployTest {
         for (HasMetadata object : DeployFiles.objects()) {
             if (object instanceof ServiceAccount account) {
                 assertEquals(
-                        "arn:aws:iam::111122223333:role/" + account.getMetadata().getName(),
+                        "arn:aws:iam::111122223333:role/"
+                                + account.getMetadata().getName(),
                         account.getMetadata().getAnnotations().get("eks.amazonaws.com/role-arn"));
             }
         }

@@ -1,28 +1,11 @@
 package dev.granary.it.ship;
 
-import dev.granary.cli.entry.CopyCommand;
-import dev.granary.cli.entry.EvictCommand;
-import dev.granary.cli.entry.InspectCommand;
-import dev.granary.cli.entry.LsCommand;
-import dev.granary.cli.kernel.GetCommand;
-import dev.granary.cli.kernel.PopulateCommand;
-import dev.granary.cli.operation.CollectCommand;
-import dev.granary.cli.operation.CompactCommand;
-import dev.granary.cli.operation.DoctorCommand;
-import dev.granary.cli.operation.KeysCommand;
-import dev.granary.cli.operation.QuarantineCommand;
-import dev.granary.cli.operation.ReportCommand;
-import dev.granary.cli.operation.StatsCommand;
-import dev.granary.cli.operation.VerifyCommand;
-import dev.granary.cli.operation.WarmCommand;
+import dev.granary.cli.Main;
 
 import picocli.CommandLine;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.Objects;
-import java.util.function.Function;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -39,26 +22,6 @@ final class GranaryCommands {
     private static final Pattern WORD = Pattern.compile("'([^']*)'|(\\S+)");
 
     private static final Pattern BLOCK = Pattern.compile("(?ms)^ *```[a-z]*$(.*?)^ *```$");
-
-    private static final Map<String, Class<?>> COMMANDS = Stream.of(
-                    CollectCommand.class,
-                    CompactCommand.class,
-                    CopyCommand.class,
-                    DoctorCommand.class,
-                    EvictCommand.class,
-                    GetCommand.class,
-                    InspectCommand.class,
-                    KeysCommand.class,
-                    LsCommand.class,
-                    PopulateCommand.class,
-                    QuarantineCommand.class,
-                    ReportCommand.class,
-                    StatsCommand.class,
-                    VerifyCommand.class,
-                    WarmCommand.class)
-            .collect(Collectors.toMap(
-                    type -> new CommandLine(type).getCommandName(),
-                    Function.identity()));
 
     private GranaryCommands() {}
 
@@ -84,9 +47,9 @@ final class GranaryCommands {
                     .map(word -> word.group(1) == null ? word.group(2) : word.group(1))
                     .toList();
             String name = call.group(1);
-            new CommandLine(Objects.requireNonNull(COMMANDS.get(name), name))
-                    .setCaseInsensitiveEnumValuesAllowed(true)
-                    .parseArgs(arguments.toArray(String[]::new));
+            Main.commandLine()
+                    .parseArgs(Stream.concat(Stream.of(name), arguments.stream())
+                            .toArray(String[]::new));
             names.add(name);
         }
         return names;

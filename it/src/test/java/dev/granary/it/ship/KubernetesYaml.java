@@ -99,8 +99,7 @@ final class KubernetesYaml {
     static HasMetadata object(Map<String, Object> document) {
         String kind = String.valueOf(document.get("kind"));
         HasMetadata object = read(
-                document,
-                Objects.requireNonNull(KINDS.get(kind), () -> "unknown kind " + kind));
+                document, Objects.requireNonNull(KINDS.get(kind), () -> "unknown kind " + kind));
         String version = HasMetadata.getApiVersion(object.getClass());
         if (!object.getApiVersion().equals(version)) {
             throw new IllegalArgumentException(kind + " is of " + version);
