@@ -243,6 +243,9 @@ final class CacheDirectory {
      * @throws IOException if they must not be there, or cannot be written
      */
     boolean install(FileGroup group) throws IOException {
+        if (group.bytes() > MAX_BYTES) {
+            throw new IOException(group.path() + " has more than " + (MAX_BYTES >> 20) + " MiB");
+        }
         for (Map.Entry<String, MemorySegment> file : group.files().entrySet()) {
             String path =
                     file.getKey().isEmpty() ? group.path() : group.path() + "/" + file.getKey();

@@ -80,4 +80,15 @@ class CacheDirectoryTest {
         assertEquals(2, Files.readAllBytes(root.resolve("a/kernel")).length);
         assertEquals(1, directory().opened("a/kernel", Set.of("")));
     }
+
+    @Test
+    @DisplayName("files that are larger than any that is published are not installed")
+    void tooLarge() throws Exception {
+        MemorySegment half = MemorySegment.NULL.reinterpret(257L << 20); // nothing reads it
+        FileGroup bomb = new FileGroup("bomb", new LinkedHashMap<>(Map.of("a", half, "b", half)));
+        IOException failure =
+                assertThrows(IOException.class, () -> directory().install(bomb));
+        assertTrue(failure.toString().contains("512 MiB"), failure::toString);
+        assertEquals(Set.of(), directory().scan().keySet());
+    }
 }
