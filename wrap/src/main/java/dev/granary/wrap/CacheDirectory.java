@@ -62,7 +62,7 @@ final class CacheDirectory {
 
     /** Names of locks, of files that are being written, and of databases. */
     private static final Pattern REFUSED = Pattern.compile("(?i)\\.nfs.*|.*[.~](tmp|temp|part|swp)"
-            + "|.*\\.tmp[._-].*|tmp[._-].*|.*\\.?lo?ck|.*\\.pid|.*\\.sqlite3?|.*\\.u?db"
+            + "|.*\\.tmp[._-].*|tmp[._-].*|(.*[._-])?lo?ck|.*\\.pid|.*\\.sqlite3?|.*\\.u?db"
             + "|.*[.-](wal|shm|journal)|.*\\.foz|.*\\.mdb");
 
     /** The first bytes of databases, which must not be copied while they are used. */

@@ -7,6 +7,7 @@ import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.coordinator.tier.Tiers;
 
 import org.jspecify.annotations.Nullable;
 
@@ -70,7 +71,12 @@ final class Publisher implements AutoCloseable {
                     .config(config)
                     .inPacks()
                     .withoutReading()
-                    .published((_, id, result) -> results.put(id, result))
+                    .published((layer, id, result) -> {
+                        // without a writable layer the local tier alone has the files
+                        if (!layer.equals(Tiers.LOCAL) || !failure(result).isEmpty()) {
+                            results.put(id, result);
+                        }
+                    })
                     .open();
         }
         return granary;

@@ -197,6 +197,17 @@ class WrapTest {
     }
 
     @Test
+    @DisplayName("in a layer that is only read nothing is published, and the result says so")
+    void readOnlyLayer() throws Exception {
+        WrapMachine first = WrapMachine.of(
+                directory.resolve("first"), server, BUCKET + "?access=read");
+        ToolResult result = only(first.run("printf x >$D/more"));
+        assertEquals(1, result.written());
+        assertEquals(0, result.published());
+        assertEquals(Map.of(), contentsOf(machine("second")));
+    }
+
+    @Test
     @DisplayName("runs with another text in their scope share nothing")
     void scopes() throws Exception {
         machine("first").run(WRITE_THREE);
@@ -256,9 +267,9 @@ class WrapTest {
         WrapResult result = machine("first")
                 .run("printf x >$D/a.lock; printf x >$D/k.sqlite;"
                         + " printf x >$D/b.tmp; printf 'SQLite format 3 ...' >$D/data; : >$D/empty;"
-                        + " ln -s /etc/passwd $D/link; printf x >$D/ok; ln -s $D $D/around");
+                        + " ln -s /etc/passwd $D/link; printf x >$D/block; ln -s $D $D/around");
         assertEquals(Map.of("data is a database", 1), only(result).skipped(), result::toString);
-        assertEquals(Map.of("ok", "x"), contentsOf(machine("second")));
+        assertEquals(Map.of("block", "x"), contentsOf(machine("second")));
     }
 
     @Test
