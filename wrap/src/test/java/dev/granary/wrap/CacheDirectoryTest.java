@@ -86,8 +86,7 @@ class CacheDirectoryTest {
     void tooLarge() throws Exception {
         MemorySegment half = MemorySegment.NULL.reinterpret(257L << 20); // nothing reads it
         FileGroup bomb = new FileGroup("bomb", new LinkedHashMap<>(Map.of("a", half, "b", half)));
-        IOException failure =
-                assertThrows(IOException.class, () -> directory().install(bomb));
+        IOException failure = assertThrows(IOException.class, () -> directory().install(bomb));
         assertTrue(failure.toString().contains("512 MiB"), failure::toString);
         assertEquals(Set.of(), directory().scan().keySet());
     }

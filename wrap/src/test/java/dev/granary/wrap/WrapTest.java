@@ -199,8 +199,8 @@ class WrapTest {
     @Test
     @DisplayName("in a layer that is only read nothing is published, and the result says so")
     void readOnlyLayer() throws Exception {
-        WrapMachine first = WrapMachine.of(
-                directory.resolve("first"), server, BUCKET + "?access=read");
+        WrapMachine first =
+                WrapMachine.of(directory.resolve("first"), server, BUCKET + "?access=read");
         ToolResult result = only(first.run("printf x >$D/more"));
         assertEquals(1, result.written());
         assertEquals(0, result.published());
