@@ -202,7 +202,7 @@ final class CacheDirectory {
      * Reads the files of a group.
      *
      * @param stamps the files with their state, as {@link #scan} returned them
-     * @throws IOException if one cannot be read, was written since the scan, or must not be shared
+     * @throws IOException if one cannot be read, or was written since the scan
      */
     FileGroup read(String group, SortedMap<String, Stamp> stamps) throws IOException {
         SequencedMap<String, MemorySegment> files = new LinkedHashMap<>();
@@ -223,10 +223,21 @@ final class CacheDirectory {
             if (content.length != after.size() || !stamp(after).equals(expected.getValue())) {
                 throw new IOException(group + " is being written");
             }
-            requireNoDatabase(group, content);
             files.put(expected.getKey(), MemorySegment.ofArray(content));
         }
         return new FileGroup(group, files);
+    }
+
+    /** Checks that no file of a group is a database. */
+    void requireNoDatabase(String group, SortedMap<String, Stamp> stamps) throws IOException {
+        for (String name : stamps.keySet()) {
+            try (SeekableByteChannel in = Files.newByteChannel(
+                    root.resolve(group).resolve(name),
+                    StandardOpenOption.READ,
+                    LinkOption.NOFOLLOW_LINKS)) {
+                requireNoDatabase(group, Channels.newInputStream(in).readNBytes(MAGIC_BYTES));
+            }
+        }
     }
 
     private static void requireNoDatabase(String group, byte[] content) throws IOException {

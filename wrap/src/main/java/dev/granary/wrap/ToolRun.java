@@ -181,6 +181,7 @@ final class ToolRun {
 
     private FileEngine.Source addition(String path, SortedMap<String, Stamp> stamps)
             throws IOException {
+        directory.requireNoDatabase(path, stamps);
         Optional<Sha256> content = scope.tool().isRewritten()
                 ? Optional.of(directory.read(path, stamps).hash())
                 : Optional.empty();

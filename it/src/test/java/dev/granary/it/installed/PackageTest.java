@@ -44,7 +44,9 @@ class PackageTest {
     private Output run(Map<String, String> variables, String... command) throws Exception {
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
         builder.environment().clear();
-        builder.environment().putAll(Map.of("PATH", "/usr/bin:/bin", "HOME", directory.toString()));
+        builder.environment()
+                .putAll(Map.of(
+                        "PATH", "/usr/sbin:/usr/bin:/sbin:/bin", "HOME", directory.toString()));
         builder.environment().putAll(variables);
         Process process = builder.start();
         String text = new String(process.getInputStream().readAllBytes(), UTF_8);
@@ -144,6 +146,11 @@ class PackageTest {
                     .contains("files/x"));
         }
 
+        if (Files.exists(Path.of("/usr/bin/mmdebstrap"))
+                && run(Map.of(), "id", "-u").text().equals("0\n")) {
+            image(deb);
+        }
+
         Path share = root.resolve("usr/share");
         run(
                         Map.of(),
@@ -162,5 +169,34 @@ class PackageTest {
                 "granary-warm.service", "granary-compact.timer", "granary-collect.service")) {
             assertTrue(Files.exists(root.resolve("usr/lib/systemd/system/" + unit)), unit);
         }
+    }
+
+    /** Makes the container image twice, and runs the command in its root as its user. */
+    private void image(Path deb) throws Exception {
+        List<String> digests = new ArrayList<>();
+        Path tar = directory.resolve("image.tar");
+        for (int i = 0; i < 2; i++) {
+            run(Map.of(), HOME.resolve("package/image").toString(), deb.toString(), tar.toString())
+                    .succeeds();
+            digests.add(run(Map.of(), "sha256sum", tar.toString()).succeeds().text());
+        }
+        assertEquals(digests.get(0), digests.get(1), "equal packages make equal images");
+        assertTrue(
+                Files.size(tar) < 200 << 20,
+                () -> "the image has " + tar.toFile().length());
+        String script = """
+                set -e
+                tar -xf image.tar -C files
+                tar -xf files/[0-9a-f]*.tar -C rootfs
+                chroot --userspec=1000:1000 rootfs /usr/bin/granary --version
+                grep -o '"User": "[0-9:]*"' files/[0-9a-f]*.json
+                """;
+        Files.createDirectories(directory.resolve("files"));
+        Files.createDirectories(directory.resolve("rootfs"));
+        assertEquals(
+                "granary 0.1.0\n\"User\": \"1000:1000\"\n",
+                run(Map.of(), "sh", "-c", "cd " + directory + "\n" + script)
+                        .succeeds()
+                        .text());
     }
 }
