@@ -10,6 +10,7 @@ import dev.granary.s3.embedded.EmbeddedS3;
 
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -68,6 +69,7 @@ class PackageTest {
     }
 
     @Test
+    @Tag("exhaustive") // takes minutes
     @DisplayName(
             "the package runs without a JDK: it publishes and gets kernels, is small, and has a"
                     + " man page, completions and units")

@@ -18,6 +18,7 @@ import io.fabric8.kubernetes.api.model.VolumeMount;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -138,6 +139,7 @@ class DeployRunTest {
     }
 
     @Test
+    @Tag("exhaustive") // takes minutes
     @DisplayName("a node waits until the job has populated the bucket, then is warm and ready; the"
             + " program compiles nothing, with the bucket or with the seed alone; compact and"
             + " collect succeed")
