@@ -190,7 +190,8 @@ class PackageTest {
                 set -e
                 tar -xf image.tar -C files
                 tar -xf files/[0-9a-f]*.tar -C rootfs
-                chroot --userspec=1000:1000 rootfs /usr/bin/granary --version
+                unshare --mount sh -c 'mount --rbind /proc rootfs/proc
+                  exec chroot --userspec=1000:1000 rootfs /usr/bin/granary --version'
                 grep -o '"User": "[0-9:]*"' files/[0-9a-f]*.json
                 """;
         Files.createDirectories(directory.resolve("files"));
