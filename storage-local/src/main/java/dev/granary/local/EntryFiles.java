@@ -701,16 +701,14 @@ public final class EntryFiles implements EntryCatalog {
      * left out.
      */
     void walk(Visitor visitor) throws IOException {
-        if (Files.notExists(root, LinkOption.NOFOLLOW_LINKS)) {
-            return;
-        }
-        if (!Files.isDirectory(root, LinkOption.NOFOLLOW_LINKS)) {
-            throw new FileSystemException(root.toString(), null, "not a directory; remove it");
-        }
         Files.walkFileTree(root, Set.of(), DEPTH, new SimpleFileVisitor<>() {
             @Override
             public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
                     throws IOException {
+                if (file.equals(root)) {
+                    throw new FileSystemException(
+                            root.toString(), null, "not a directory; remove it");
+                }
                 visitor.visit(
                         Kind.of(file, attributes, root.getNameCount() + DEPTH), file, attributes);
                 return visitor.isDone() ? FileVisitResult.TERMINATE : FileVisitResult.CONTINUE;
