@@ -128,6 +128,7 @@ class WrapProcessTest {
     @Test
     @DisplayName("signals reach the program, whose streams and exit code are those of the command")
     void passedThrough() throws Exception {
+        Assumptions.assumeTrue(Files.exists(Path.of("/proc/self/status")), "no /proc");
         Path ready = directory.resolve("ready");
         String program = script("program.sh", """
                 trap 'echo interrupted; exit 6' INT
@@ -137,7 +138,11 @@ class WrapProcessTest {
                 : >"$1"
                 while true; do sleep 0.05; done
                 """).toString();
-        for (String signal : List.of("TERM", "INT")) {
+        // a shell starts background jobs so that they, and what they start, ignore an interrupt
+        boolean isIgnored = Files.readAllLines(Path.of("/proc/self/status")).stream()
+                .filter(line -> line.startsWith("SigIgn:"))
+                .anyMatch(line -> (Long.parseUnsignedLong(line.substring(7).strip(), 16) & 2) != 0);
+        for (String signal : isIgnored ? List.of("TERM") : List.of("TERM", "INT")) {
             GranaryProcess wrapped = start(
                     "one",
                     "--dir",
