@@ -62,7 +62,7 @@ class WrapProcessTest {
                 "AWS_REGION", "us-east-1"));
         variables.put("POCL_CACHE_DIR", home.resolve("pocl").toString());
         variables.put("NUMBA_CACHE_DIR", home.resolve("numba").toString());
-        List<String> all = new ArrayList<>(List.of("wrap", "--json"));
+        List<String> all = new ArrayList<>(List.of("wrap", "--json", "--wait", "300"));
         all.addAll(List.of(arguments));
         return GranaryProcess.start(variables, all.toArray(String[]::new));
     }

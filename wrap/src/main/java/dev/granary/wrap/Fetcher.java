@@ -24,6 +24,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
@@ -35,18 +36,22 @@ import java.util.function.Consumer;
  * local tier gets a copy of. A layer that sends nothing is given up.
  */
 final class Fetcher {
-    /** The longest time in which a bucket sends nothing before it is given up. */
+    /**
+     * The time in which a bucket sends nothing before it is given up, unless its wait is longer.
+     */
     private static final Duration SILENCE = Duration.ofSeconds(5);
 
     private static final Duration POLL = Duration.ofMillis(20);
 
     private final GranaryConfig config;
     private final List<ToolRun> runs;
+    private final Duration silence;
     private final SortedMap<String, String> failures = new TreeMap<>();
 
     Fetcher(GranaryConfig config, List<ToolRun> runs) {
         this.config = config;
         this.runs = runs;
+        this.silence = Collections.max(List.of(SILENCE, config.bucketWait()));
     }
 
     /**
@@ -132,11 +137,11 @@ final class Fetcher {
             while (!thread.join(POLL)) {
                 BulkBucket opened = bucket;
                 boolean isSilent =
-                        opened != null && opened.traffic().quiet().compareTo(SILENCE) > 0;
+                        opened != null && opened.traffic().quiet().compareTo(silence) > 0;
                 if (isSilent || limit.isOver()) {
                     isGivenUp = true;
                     failure = isSilent
-                            ? "no answer within " + SILENCE.toSeconds() + " s"
+                            ? "no answer within " + silence.toSeconds() + " s"
                             : "not everything was fetched within the wait; --wait sets it";
                     thread.interrupt();
                     return;

@@ -26,7 +26,8 @@ final class WrapMachine {
     String tool = "any";
     String scope = "";
     boolean isReadOnly;
-    Duration limit = Duration.ofSeconds(30);
+    Duration limit = Duration.ofMinutes(5); // however busy the machine is
+    Duration bucketWait = Duration.ofMinutes(1);
     Duration every = Duration.ofMinutes(10);
     private final List<String> layers;
     private final String endpoint;
@@ -65,6 +66,7 @@ final class WrapMachine {
                 .directory(root.resolve("granary"))
                 .credentials(() -> credentials)
                 .claimWait(Duration.ZERO)
+                .bucketWait(bucketWait)
                 .primitiveCacheCapacity(0);
         if (layers.stream().anyMatch(layer -> layer.startsWith("s3:"))) {
             builder.endpoint(endpoint);
