@@ -33,7 +33,7 @@ final class ToolRun {
 
     // Guarded by this, as all that follows.
     private SortedMap<String, SortedMap<String, Stamp>> before = new TreeMap<>();
-    private SortedMap<String, SortedMap<String, Stamp>> lastSeen = new TreeMap<>();
+    private SortedMap<String, SortedMap<String, Stamp>> lastClosed = new TreeMap<>();
     private final Set<Sha256> known = new HashSet<>(); // ids that need not be fetched
     private final Map<String, Installed> installed = new TreeMap<>();
     private final Set<String> paths = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
@@ -146,7 +146,7 @@ final class ToolRun {
             isRecordingReads = directory.recordsReads();
             before = directory.scan();
         }
-        lastSeen = before;
+        lastClosed = before;
     }
 
     /**
@@ -158,14 +158,18 @@ final class ToolRun {
     synchronized List<FileEngine.Source> additions(boolean isEnded) throws IOException {
         SortedMap<String, SortedMap<String, Stamp>> now = directory.scan();
         Set<Path> open = directory.openForWriting();
+        SortedMap<String, SortedMap<String, Stamp>> closed = new TreeMap<>();
         List<FileEngine.Source> additions = new ArrayList<>();
         for (Map.Entry<String, SortedMap<String, Stamp>> group : now.entrySet()) {
             String path = group.getKey();
             SortedMap<String, Stamp> stamps = group.getValue();
             SortedMap<String, Stamp> earlier = before.get(path);
             boolean isNew = scope.tool().isRewritten() ? !stamps.equals(earlier) : earlier == null;
-            boolean isWhole = (isEnded || stamps.equals(lastSeen.get(path)))
-                    && open.stream().noneMatch(file -> directory.has(path, file));
+            boolean isOpen = open.stream().anyMatch(file -> directory.has(path, file));
+            if (!isOpen) { // one that is open may be half of a file when the program is killed
+                closed.put(path, stamps);
+            }
+            boolean isWhole = !isOpen && (isEnded || stamps.equals(lastClosed.get(path)));
             if (isNew && isWhole) {
                 try {
                     additions.add(addition(path, stamps));
@@ -175,7 +179,7 @@ final class ToolRun {
                 before.put(path, stamps); // once
             }
         }
-        lastSeen = now;
+        lastClosed = closed;
         return additions;
     }
 

@@ -70,7 +70,7 @@ public record Wrap(
             String tool, Path directory, String namespace, SequencedMap<String, String> facts) {}
 
     /** Returns the names of the tools that are known. */
-    public static List<String> knownTools() {
+    private static List<String> knownTools() {
         return Tool.known().stream().map(Tool::name).toList();
     }
 
