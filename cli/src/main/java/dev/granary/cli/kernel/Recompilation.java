@@ -78,7 +78,7 @@ public final class Recompilation {
     /** An entry of the sample. */
     private record Sampled(KernelSpec spec, KernelDescriptor kernel, Sha256 stored) {}
 
-    /** What became of an entry of the sample; {@code failure} if it does not compile. */
+    /** The outcome for an entry of the sample; {@code failure} if it does not compile. */
     private record Recompiled(Sampled of, Verdict verdict, Optional<String> failure) {}
 
     public boolean isRequested() throws ConfigException {
