@@ -164,10 +164,12 @@ public record Wrap(
             }
             exitCode = start(program, environment, failures);
             ticks.shutdown();
+            // a signal may have ended it in the middle of a file
             boolean isWhole = exitCode <= SIGNAL || exitCode >= NO_SIGNAL;
-            if (!isReadOnly && ticks.awaitTermination(limit.toNanos(), TimeUnit.NANOSECONDS)) {
+            boolean isIdle = ticks.awaitTermination(limit.toNanos(), TimeUnit.NANOSECONDS);
+            if (!isReadOnly && isWhole && isIdle) {
                 runs.forEach(run ->
-                        attempt(failures, run, () -> publisher.publish(run, isWhole, afterwards)));
+                        attempt(failures, run, () -> publisher.publish(run, true, afterwards)));
             }
             for (ToolRun run : runs) {
                 attempt(failures, run, () -> publisher.noteUses(run.used()));

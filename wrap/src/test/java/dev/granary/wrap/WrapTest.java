@@ -149,15 +149,14 @@ class WrapTest {
             + " open; a kill later changes nothing")
     void service() throws Exception {
         WrapMachine one = machine("one");
-        one.every = Duration.ofMillis(200);
+        one.every = Duration.ofMillis(500);
         Path end = directory.resolve("end");
         try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
             Future<WrapResult> running =
                     threads.submit(() -> one.run("exec 3>$D/open; printf ha >&3;"
                             + " printf whole >$D/whole; while [ ! -e " + end
                             + " ]; do sleep 0.1; done;"
-                            + " kill -9 $$")); // in the middle of a file that several looks
-            // have seen
+                            + " kill -9 $$")); // several looks have seen the half file
             WrapMachine two = machine("two");
             while (only(two.run("true")).fetched() == 0) {
                 assertFalse(running.isDone(), "it ends when it is told to");
