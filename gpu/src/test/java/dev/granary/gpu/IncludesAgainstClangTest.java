@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import dev.granary.gpu.source.PreprocessedText;
 import dev.granary.gpu.source.SourceText;
 import dev.granary.testing.SystemTool;
+import dev.granary.testing.TestRuns;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;
@@ -27,7 +28,7 @@ import java.util.concurrent.TimeUnit;
  * difference is a file that the compiler reads and the id does not cover.
  */
 class IncludesAgainstClangTest {
-    private static final int RUNS = Integer.getInteger("granary.fuzz.clang.runs", 5);
+    private static final int RUNS = TestRuns.count(5);
     private static final List<String> HEADERS = List.of("a", "b.h", "c/d", "e'f", "g\"h", "i");
     private static final List<String> LANGUAGES =
             List.of("-cl-std=CL1.2", "-cl-std=CL2.0", "-cl-std=clc++");

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.granary.plans.ArrayCache.MemoryLocation;
+import dev.granary.testing.TestRuns;
 
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -55,7 +56,7 @@ class OclgrindTest {
     @Tag("exhaustive")
     @DisplayName("Oclgrind finds nothing in hundreds of random plans")
     void hundreds() throws Exception {
-        checkRandom(0, Integer.getInteger("granary.plans.runs", 300));
+        checkRandom(0, TestRuns.count(75));
     }
 
     @Test

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.fail;
 import dev.granary.gpu.DriverProcess;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.testing.ChildJvm;
+import dev.granary.testing.TestRuns;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;
@@ -22,8 +23,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /**
- * Random plans on PoCL against the scalar reference. {@code -Dgranary.plans.first=N} and
- * {@code -Dgranary.plans.runs=N} select plans of the seed.
+ * Random plans on PoCL against the scalar reference.
  *
  * <p>PoCL 3.1 computes wrong results for one of some 1,500 plans, or its compile ends the process
  * or never ends. Such a plan is a fault of PoCL's optimizer if its results are right without
@@ -31,8 +31,6 @@ import java.util.stream.Collectors;
  */
 @NeedsPocl
 class RandomPlansTest {
-    private static final int FIRST = Integer.getInteger("granary.plans.first", 0);
-    private static final int RUNS = Integer.getInteger("granary.plans.runs", 2_000);
     private static final int PROCESS_RUNS = 100;
 
     /** Time limits of a process, some ten times what it takes on a machine without other load. */
@@ -60,12 +58,14 @@ class RandomPlansTest {
             + " else, but for faults of PoCL's optimizer in at most one of 200")
     void thousands() throws Exception {
         List<String> faults = new ArrayList<>();
-        int end = FIRST + RUNS;
-        for (int first = FIRST; first < end; first += PROCESS_RUNS) {
+        int[] numbers = TestRuns.numbers(500).toArray();
+        int end = numbers[numbers.length - 1] + 1;
+        for (int first = numbers[0]; first < end; first += PROCESS_RUNS) {
             check(first, Math.min(end, first + PROCESS_RUNS), faults);
         }
         faults.forEach(System.out::println);
-        assertTrue(faults.size() <= 1 + RUNS / LEAST_PLANS_FOR_A_FAULT, faults::toString);
+        assertTrue(
+                faults.size() <= 1 + numbers.length / LEAST_PLANS_FOR_A_FAULT, faults::toString);
     }
 
     /** Checks plans, and adds those that the driver compiles wrongly. */

@@ -13,6 +13,7 @@ import dev.granary.gpu.opencl.BuildLogs;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.plans.ArrayCache.MemoryLocation;
 import dev.granary.plans.nest.LoopIndex;
+import dev.granary.testing.TestRuns;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;
@@ -190,7 +191,7 @@ class UnrolledPlansTest {
             "PoCL's compiler has no warning for all caches, and for hundreds of random" + " plans")
     void everythingSilent() {
         assertSilent(ProductPlans.of(new int[] {13, 19, 11}));
-        IntStream.range(0, Integer.getInteger("granary.plans.runs", 300))
+        TestRuns.numbers(75)
                 .mapToObj(number -> "silent" + number)
                 .map(name -> new PlanGenerator(TestSeed.random(name), name).plan())
                 .forEach(plan -> assertSilent(List.of(plan)));

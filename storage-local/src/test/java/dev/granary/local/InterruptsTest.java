@@ -15,6 +15,7 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.support.FileTrees;
 import dev.granary.testing.InteractiveProcess;
+import dev.granary.testing.TestRuns;
 import dev.granary.testing.TestSeed;
 
 import org.jspecify.annotations.Nullable;
@@ -43,7 +44,7 @@ import java.util.stream.Stream;
  */
 @Timeout(600)
 final class InterruptsTest {
-    private static final int CALLS = Integer.getInteger("granary.interrupts.calls", 600);
+    private static final int CALLS = TestRuns.count(200);
     private static final int WORKERS = 6;
     private static final long CAPACITY = 3 << 20;
     private static final int IDS = 150;

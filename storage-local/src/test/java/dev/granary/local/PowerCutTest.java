@@ -10,6 +10,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.testing.TestRuns;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;
@@ -36,7 +37,7 @@ import java.util.SplittableRandom;
  */
 @Timeout(600)
 final class PowerCutTest {
-    private static final int IMAGES = Integer.getInteger("granary.powercut.trees", 60);
+    private static final int IMAGES = TestRuns.count(20);
     private static final int STEPS = 4; // per operation, about
     private static final int COPIES = 12;
     private static final long PLENTY = 64 << 20;

@@ -11,6 +11,7 @@ import dev.granary.s3.config.S3Config;
 import dev.granary.s3.probe.CapabilityMarker;
 import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.testing.TestRuns;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -25,7 +26,7 @@ class BucketFuzzTest {
     /**
      * Most of the time is spent in sockets; {@code aws} and {@code minio} have tests without them.
      */
-    private static final long LISTINGS = Long.getLong("granary.fuzz.listings", 100);
+    private static final long LISTINGS = TestRuns.count(40);
 
     @Test
     @DisplayName("Fuzz: a marker is known, newer or broken, and a known one is written again")

@@ -16,6 +16,7 @@ import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.contract.TestS3;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.testing.TestRuns;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;
@@ -40,7 +41,7 @@ import java.util.concurrent.locks.LockSupport;
  * {@code granary.interrupts} sets the number of calls.
  */
 class InterruptTest {
-    private static final int CALLS = Integer.getInteger("granary.interrupts", 120);
+    private static final int CALLS = TestRuns.count(60);
     private static final int CONNECTIONS = 3;
     private static final int WORKERS = 6;
     private static final int STORED = 5;

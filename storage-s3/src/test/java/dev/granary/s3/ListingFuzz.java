@@ -10,6 +10,7 @@ import dev.granary.cache.fuzz.FuzzTarget;
 import dev.granary.cache.fuzz.Fuzzer;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.testing.TestRuns;
 
 import java.util.List;
 import java.util.Map;
@@ -83,7 +84,7 @@ public final class ListingFuzz {
      * the client takes most of the time.
      */
     public static long runs() {
-        return Long.getLong("granary.fuzz.runs", 100);
+        return TestRuns.count(40);
     }
 
     /**

@@ -15,6 +15,7 @@ import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.contract.TestS3;
+import dev.granary.testing.TestRuns;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;
@@ -35,44 +36,26 @@ import java.util.function.Supplier;
 
 /**
  * Tests of several machines with many concurrent faults, drawn from the seed.
- * {@code -Dgranary.faults.runs=N} sets the number of histories in memory,
- * {@code -Dgranary.faults.rounds=N} the number of rounds on the wire. The defaults are
- * {@code GRANARY_FAULTS_RUNS} and {@code GRANARY_FAULTS_ROUNDS}.
  */
 class RandomFaultsTest {
-    private static final int RUNS = setting("granary.faults.runs", "GRANARY_FAULTS_RUNS", 500);
-    private static final int ROUNDS = setting("granary.faults.rounds", "GRANARY_FAULTS_ROUNDS", 3);
-    private static final int FIRST_RUN = setting("granary.faults.first", "GRANARY_FAULTS_FIRST", 0);
+    private static final int ROUNDS = TestRuns.count(1);
     private static final Duration REQUEST = Duration.ofMillis(250);
     private static final Duration PATIENCE = Duration.ofMinutes(1); // longer than any pause
     private static final Duration DEADLINE = Duration.ofMillis(600);
     private static final int CALLS = 6;
 
-    private static int setting(String property, String variable, int otherwise) {
-        return Integer.getInteger(
-                property,
-                Integer.parseInt(
-                        System.getenv().getOrDefault(variable, Integer.toString(otherwise))));
-    }
-
     @Test
     @DisplayName("thousands of random histories: right bytes, true results, exact"
             + " counters, and recovery")
     void histories() {
-        long start = System.nanoTime();
-        for (int run = FIRST_RUN; run < FIRST_RUN + RUNS; run++) {
+        TestRuns.numbers(150).forEach(run -> {
             String name = "history " + run;
             try {
                 new InMemoryHistory(TestSeed.random(name), new TestEntries(name)).run();
             } catch (RuntimeException | AssertionError e) {
-                throw new AssertionError(
-                        name + ", replay with -Dgranary.seed=" + TestSeed.VALUE
-                                + " -Dgranary.faults.first=" + run + " -Dgranary.faults.runs=1",
-                        e);
+                throw new AssertionError(name + ", " + TestRuns.replay(run), e);
             }
-        }
-        System.out.println("granary.faults: " + RUNS + " histories in memory in "
-                + (System.nanoTime() - start) / 1_000_000 + " ms, seed " + TestSeed.VALUE);
+        });
     }
 
     @Test

@@ -13,6 +13,7 @@ import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.cache.support.WaitGraph;
+import dev.granary.testing.TestRuns;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -33,7 +34,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** Tests of stack overflows, cycles of factories, and sizes that do not match the key. */
 @Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ConstantErrorsTest {
-    private static final int ROUNDS = Integer.getInteger("granary.edge.rounds", 3);
+    private static final int ROUNDS = TestRuns.count(2);
     // An unexpected wait hangs the test.
     private static final Duration WAIT_FOR_EVER = Duration.ofDays(1);
 

@@ -147,7 +147,7 @@ class EntryFuzzTest {
                                 assertTrue(new byte[length].length > 0);
                             }
                         }),
-                        Fuzzer.DEFAULT_RUNS));
+                        5_000));
         assertThrows(
                 AssertionError.class,
                 () -> Fuzzer.run(
@@ -156,6 +156,6 @@ class EntryFuzzTest {
                                 throw new IllegalStateException("seven");
                             }
                         }),
-                        Fuzzer.DEFAULT_RUNS));
+                        5_000));
     }
 }

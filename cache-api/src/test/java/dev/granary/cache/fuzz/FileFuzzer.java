@@ -1,5 +1,7 @@
 package dev.granary.cache.fuzz;
 
+import dev.granary.testing.TestRuns;
+
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -10,13 +12,9 @@ import java.nio.file.StandardOpenOption;
 public final class FileFuzzer {
     private FileFuzzer() {}
 
-    /**
-     * Returns the number of runs of a campaign, or else a {@code part}th of the default, since
-     * files are slow.
-     */
+    /** Returns a {@code part}th of the number of inputs in memory, since files are slow. */
     public static int runs(int part) {
-        Long configured = Long.getLong("granary.fuzz.runs");
-        return Math.toIntExact(configured == null ? Fuzzer.DEFAULT_RUNS / part : configured);
+        return TestRuns.count(Fuzzer.DEFAULT_RUNS / part);
     }
 
     /**

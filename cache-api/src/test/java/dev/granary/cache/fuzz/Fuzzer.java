@@ -2,6 +2,7 @@ package dev.granary.cache.fuzz;
 
 import com.sun.management.ThreadMXBean;
 
+import dev.granary.testing.TestRuns;
 import dev.granary.testing.TestSeed;
 
 import java.lang.management.ManagementFactory;
@@ -12,13 +13,10 @@ import java.util.SplittableRandom;
  * A fuzzer that runs a parser on mutated inputs. An input fails if the parser throws an
  * undocumented exception or {@link Error}, or allocates more heap than permitted. The limit depends
  * only on the input's length. The message contains the input in hexadecimal digits.
- *
- * <p>The system property {@code granary.fuzz.runs} sets the number of inputs; the build uses
- * {@value #DEFAULT_RUNS} per parser.
  */
 public final class Fuzzer {
     /** The number of inputs per parser in the build. */
-    public static final int DEFAULT_RUNS = 5_000;
+    static final int DEFAULT_RUNS = 2_000;
 
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     private static final int SHOWN_BYTES = 4096;
@@ -32,9 +30,9 @@ public final class Fuzzer {
         this.target = target;
     }
 
-    /** Runs {@code granary.fuzz.runs} inputs. */
+    /** Runs the number of inputs of a parser in memory. */
     public static void run(FuzzTarget target) {
-        run(target, Long.getLong("granary.fuzz.runs", DEFAULT_RUNS));
+        run(target, TestRuns.count(DEFAULT_RUNS));
     }
 
     /** Runs {@code runs} inputs; prints their number and the greatest allocation of one. */

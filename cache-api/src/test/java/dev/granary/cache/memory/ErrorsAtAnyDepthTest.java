@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.support.WaitGraph;
 import dev.granary.testing.Await;
+import dev.granary.testing.TestRuns;
 
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
@@ -25,7 +26,7 @@ import java.util.function.Supplier;
 /** Tests of stack overflows in a call: keys stay usable, sizes correct, and no thread hangs. */
 class ErrorsAtAnyDepthTest {
     private static final Duration GENEROUS = Duration.ofMinutes(10);
-    private static final int ROUNDS = Integer.getInteger("granary.edge.rounds", 4);
+    private static final int ROUNDS = TestRuns.count(2);
 
     @RepeatedTest(4)
     @DisplayName("builders with endless recursion: all keys are usable afterwards")

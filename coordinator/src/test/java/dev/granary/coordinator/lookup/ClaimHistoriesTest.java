@@ -17,6 +17,7 @@ import dev.granary.coordinator.tier.TimeBudget;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.MemoryObjectStore;
+import dev.granary.testing.TestRuns;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
 
@@ -35,11 +36,9 @@ import java.util.concurrent.Semaphore;
 /**
  * Random histories of machines that need one absent kernel, in virtual time: machines come at any
  * moment, and those that compile are killed or suspended, or fail.
- * {@code -Dgranary.histories.runs=N} sets the number of histories.
  */
 @Timeout(3600)
 class ClaimHistoriesTest {
-    private static final int RUNS = Integer.getInteger("granary.histories.runs", 200);
     private static final Duration LONG = Duration.ofMinutes(2);
 
     /** Fate of a compile. */
@@ -253,8 +252,6 @@ class ClaimHistoriesTest {
     @Test
     @DisplayName("One compile without a disturbance, two with one, and no wait beyond its bound")
     void histories() {
-        for (int number = 0; number < RUNS; number++) {
-            new History(number).run();
-        }
+        TestRuns.numbers(100).forEach(number -> new History(number).run());
     }
 }

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import dev.granary.testing.ChildJvm;
+import dev.granary.testing.TestRuns;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.BeforeEach;
@@ -27,7 +28,7 @@ import java.nio.file.Path;
  */
 @Tag("exhaustive")
 class CoverageFuzzTest {
-    private static final long RUNS = Long.getLong("granary.fuzz.runs", 200_000);
+    private static final long RUNS = TestRuns.count(50_000);
     private static final int BROKEN_RUNS = 100_000;
 
     /** Runs of one process, which has a time limit. The next one goes on with its corpus. */

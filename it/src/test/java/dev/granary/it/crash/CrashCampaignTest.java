@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.granary.testing.TestRuns;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -17,7 +19,7 @@ import java.util.SplittableRandom;
 
 /** Short run of the crash benchmark. */
 final class CrashCampaignTest {
-    private static final int KILLS = Integer.getInteger("granary.crash.kills", 6);
+    private static final int KILLS = TestRuns.count(3);
     private static final long SEED = 1;
 
     @TempDir

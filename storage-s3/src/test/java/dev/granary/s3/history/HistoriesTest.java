@@ -3,6 +3,7 @@ package dev.granary.s3.history;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.granary.cache.support.FileTrees;
+import dev.granary.testing.TestRuns;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;
@@ -20,18 +21,11 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Tests that acknowledged entries are readable in random histories.
- * {@code -Dgranary.histories.runs=N}, or {@code GRANARY_HISTORIES_RUNS}, sets the number of
- * histories, and {@code -Dgranary.histories.first=N} the number of the first one. With
+ * Tests that acknowledged entries are readable in random histories. With
  * {@code -Dgranary.histories.continue=true} a failing history does not end the run, and a table
  * counts the failures by shape.
  */
 class HistoriesTest {
-    private static final int RUNS = Integer.getInteger(
-            "granary.histories.runs",
-            Integer.parseInt(System.getenv().getOrDefault("GRANARY_HISTORIES_RUNS", "200")));
-    static final long SEED = TestSeed.VALUE;
-    private static final int FIRST = Integer.getInteger("granary.histories.first", 0);
     private static final int SHOWN = 6;
 
     private static final boolean CONTINUES = Boolean.getBoolean("granary.histories.continue");
@@ -48,11 +42,12 @@ class HistoriesTest {
     void histories() {
         long start = System.nanoTime();
         Map<Shape, List<Failed>> found = new EnumMap<>(Shape.class);
-        for (int number = FIRST; number < FIRST + RUNS; number++) {
-            History history = history(number, RUNS == 1);
+        int[] numbers = TestRuns.numbers(80).toArray();
+        for (int number : numbers) {
+            History history = history(number, TestRuns.isReplay());
             try {
                 history.run();
-                if (RUNS == 1) {
+                if (TestRuns.isReplay()) {
                     System.out.println(history.text());
                 }
             } catch (Violation e) {
@@ -62,13 +57,13 @@ class HistoriesTest {
                 found.computeIfAbsent(e.shape(), _ -> new ArrayList<>())
                         .add(new Failed(number, history.events()));
             } catch (RuntimeException | AssertionError e) {
-                throw new AssertionError("history " + number + replay(number), e);
+                throw new AssertionError("history " + number + ", " + TestRuns.replay(number), e);
             } finally {
                 delete(directory.resolve(Integer.toString(number)));
             }
         }
-        System.out.println("granary.histories: " + RUNS + " histories in "
-                + (System.nanoTime() - start) / 1_000_000 + " ms, seed " + SEED);
+        System.out.println("granary.histories: " + numbers.length + " histories in "
+                + (System.nanoTime() - start) / 1_000_000 + " ms, seed " + TestSeed.VALUE);
         found.forEach(HistoriesTest::print);
     }
 
@@ -100,20 +95,16 @@ class HistoriesTest {
         } catch (Violation e) {
             same = String.valueOf(e.getMessage());
         }
-        return again.text() + "\nhistory " + number + replay(number) + "\n" + first.getMessage()
+        return again.text() + "\nhistory " + number + ", " + TestRuns.replay(number) + "\n"
+                + first.getMessage()
                 + (same.equals(first.getMessage()) ? "" : "\nNOT THE SAME AGAIN: " + same);
-    }
-
-    private static String replay(int number) {
-        return ", replay with -Dgranary.seed=" + SEED + " -Dgranary.histories.first=" + number
-                + " -Dgranary.histories.runs=1";
     }
 
     @Test
     @DisplayName("a history is repeatable")
     void deterministic() {
         for (int number : List.of(1, 2, 3, 4, 5, 6, 7, 8)) {
-            assertEquals(run(number), run(number), () -> "history " + number + replay(number));
+            assertEquals(run(number), run(number), () -> "history " + number + ", " + TestRuns.replay(number));
         }
     }
 

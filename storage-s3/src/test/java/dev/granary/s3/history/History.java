@@ -14,6 +14,7 @@ import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.pack.warm.BulkReadPlan;
 import dev.granary.s3.pack.warm.SequentialReading;
 import dev.granary.s3.probe.ConditionalWriteSupport;
+import dev.granary.testing.TestSeed;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -79,7 +80,7 @@ final class History implements Course {
 
     History(long number, Path directory, boolean isTraced) {
         String name = "history " + number;
-        this.random = new SplittableRandom(HistoriesTest.SEED ^ ((long) name.hashCode() << 32));
+        this.random = TestSeed.random(name);
         this.trace = new Trace(isTraced);
         for (Feature feature : Feature.values()) {
             if (random.nextDouble() < feature.probability()) {

@@ -8,6 +8,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.CollectionPlan;
 import dev.granary.s3.pack.compact.CompactionException;
+import dev.granary.testing.TestRuns;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -27,7 +28,7 @@ import java.util.function.Consumer;
  * ledger verifies the invariants I1 to I5 after each request.
  */
 class ScenariosTest {
-    private static final int RUNS = Integer.getInteger("granary.scenarios.runs", 50);
+    private static final int RUNS = TestRuns.count(20);
 
     private static final String PLACE = TestEntries.TARGET.path();
 
