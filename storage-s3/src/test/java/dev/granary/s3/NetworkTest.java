@@ -14,6 +14,7 @@ import dev.granary.s3.config.S3ClientLibrary;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -175,6 +176,7 @@ class NetworkTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("a proxy that refuses the password is named in the cause, the password is not")
     void refused() throws Exception {
         Map<String, String> variables = Map.of(
@@ -207,6 +209,7 @@ class NetworkTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("a server with an own certificate is not trusted without AWS_CA_BUNDLE, whose"
             + " missing file is the cause")
     void certificate() throws Exception {

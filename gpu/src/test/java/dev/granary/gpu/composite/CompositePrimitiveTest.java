@@ -163,15 +163,15 @@ class CompositePrimitiveTest {
 
     @Test
     @DisplayName(
-            "12 threads create 12 primitives with the same nested activation: 12 + 1 creations,"
+            "8 threads create 4 primitives with the same nested activation: 4 + 1 creations,"
                     + " each program compiled once")
-    void twelveByTwelve() throws Exception {
+    void fourByEight() throws Exception {
         try (OpenClEngine engine = driver.open();
-                ExecutorService threads = Executors.newFixedThreadPool(12)) {
-            CyclicBarrier start = new CyclicBarrier(12);
+                ExecutorService threads = Executors.newFixedThreadPool(8)) {
+            CyclicBarrier start = new CyclicBarrier(8);
             Callable<Integer> work = () -> {
                 start.await();
-                for (int i = 0; i < 12; i++) {
+                for (int i = 0; i < 4; i++) {
                     int inner = 4 * (1 + i);
                     try (CompositeHandle handle = composites
                             .primitive(
@@ -184,22 +184,22 @@ class CompositePrimitiveTest {
                 return 0;
             };
             for (Future<Integer> done :
-                    threads.invokeAll(IntStream.range(0, 12).mapToObj(_ -> work).toList())) {
+                    threads.invokeAll(IntStream.range(0, 8).mapToObj(_ -> work).toList())) {
                 done.get();
             }
         }
         CompositeStatistics counted = composites.statistics();
         assertEquals(
-                List.of(12L, 132L, 13L, 11L, 0L),
+                List.of(4L, 28L, 5L, 3L, 0L),
                 List.of(
                         counted.created(),
                         counted.hits(),
                         counted.nestedCreated(),
                         counted.nestedHits(),
                         counted.failed()));
-        assertEquals(25, counted.size());
+        assertEquals(9, counted.size());
         assertEquals(
-                12 + 12 + 1,
+                4 + 4 + 1,
                 driver.compiles(),
                 "products, reorders by their launch, one activation");
     }

@@ -7,6 +7,7 @@ import dev.granary.gpu.DriverProcess;
 import dev.granary.gpu.opencl.NeedsPocl;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -64,6 +65,7 @@ class ReopenInDriverTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("if the first engine is closed before any launch, nothing is built from source"
             + " later; PoCL specializes each launch at most once")
     void unlaunched() throws Exception {

@@ -8,6 +8,7 @@ import dev.granary.gpu.composite.CompositeCache.CompositeStatistics;
 import dev.granary.gpu.opencl.NeedsPocl;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -20,6 +21,7 @@ import java.util.Map;
 @NeedsPocl
 class TwoTargetsTest {
     @Test
+    @Tag("exhaustive")
     @DisplayName("two targets give two primitives of one operation; a reorder between them has both"
             + " in its key, and runs on either")
     void twoTargets(@TempDir Path directory) throws Exception {

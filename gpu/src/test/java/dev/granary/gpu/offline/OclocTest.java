@@ -113,6 +113,7 @@ class OclocTest {
         return Arrays.copyOfRange(binary, start, binary.length);
     }
 
+    @Tag("exhaustive")
     @ParameterizedTest
     @FieldSource("dev.granary.cache.Backend#OWN")
     @DisplayName("a binary of ocloc is that of Intel's driver on the device, byte for byte, and"

@@ -19,6 +19,7 @@ import dev.granary.gpu.opencl.binding.ClBinding;
 import dev.granary.gpu.opencl.binding.DeviceCalls;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.lwjgl.opencl.CL10;
@@ -84,6 +85,7 @@ class DevicesTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("two equal devices with different ordinals have one target")
     void equalDevices(@TempDir Path directory) throws Exception {
         String output = DriverProcess.of(DevicesProgram.class, directory)

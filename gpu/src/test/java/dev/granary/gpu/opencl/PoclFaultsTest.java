@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.gpu.DriverProcess;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -35,6 +36,7 @@ class PoclFaultsTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("The application launches such a kernel itself, while its binaries are asked for")
     void ownLaunchWhileTaken() throws Exception {
         String output = DriverProcess.of(LaunchWhileTaken.class, directory)

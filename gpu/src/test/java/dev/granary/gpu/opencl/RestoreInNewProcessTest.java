@@ -86,6 +86,7 @@ class RestoreInNewProcessTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("a binary taken without a launch for two announced geometries runs both without"
             + " the compiler")
     void announced() throws Exception {

@@ -16,6 +16,7 @@ import dev.granary.gpu.LoadedKernels;
 import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.lwjgl.BufferUtils;
@@ -291,6 +292,7 @@ class WrappedEngineTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("an engine for each device of one context: own targets, binaries,"
             + " results and constants")
     void contextOfTwoDevices(@TempDir Path directory) throws Exception {

@@ -20,6 +20,7 @@ import dev.granary.gpu.tool.OclocTool;
 import dev.granary.gpu.tool.SpirvTool;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -184,6 +185,7 @@ class PathCompilerTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("ocloc makes one module of a portable source for all devices, and several of a"
             + " literal without suffix and of printf")
     void portable() throws Exception {

@@ -47,7 +47,7 @@ import java.util.stream.Stream;
  */
 class CompactionFaultsTest {
     private static final Duration GRACE = Duration.ofDays(1);
-    private static final int STRIDE = 3;
+    private static final int STRIDE = 6;
 
     private final TestEntries entries = new TestEntries("CompactionFaultsTest");
 
@@ -165,7 +165,7 @@ class CompactionFaultsTest {
 
     @ParameterizedTest
     @MethodSource("faults")
-    @DisplayName("each fault at every third of its requests, from a drawn one on: no lost entry,"
+    @DisplayName("each fault at every sixth of its requests, from a drawn one on: no lost entry,"
             + " and the next compaction completes it")
     void faults(Fault fault) throws CompactionException {
         faults(fault, TestSeed.random("CompactionFaultsTest").nextInt(STRIDE), STRIDE);
@@ -204,7 +204,7 @@ class CompactionFaultsTest {
     @DisplayName("two compactions at once: one of them is done, and every entry is in one pack in"
             + " the end")
     void twoAtOnce() throws Exception {
-        for (int round = 0; round < 30; round++) {
+        for (int round = 0; round < 10; round++) {
             Scene scene = new Scene();
             List<Optional<CompactionReport>> both = Race.run(2, _ -> scene.compact());
             assertTrue(both.stream().anyMatch(Optional::isPresent), "round " + round);

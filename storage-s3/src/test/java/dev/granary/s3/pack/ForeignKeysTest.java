@@ -22,6 +22,7 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.util.ArrayList;
@@ -184,6 +185,7 @@ class ForeignKeysTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("an endless listing: one compaction packs 100,000 entries")
     void endlessCompaction() throws Exception {
         Endless store = new Endless(100);

@@ -20,6 +20,7 @@ import dev.granary.s3.register.Head;
 import dev.granary.s3.store.StoreFailure;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.time.Duration;
@@ -158,6 +159,7 @@ class TargetPackReaderTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("one machine in a target of a million entries in 1,000 packs: at most 2.3"
             + " requests for an entry that is there, 1.6 for another; filters have 16 bits an id")
     void millionEntries() {
