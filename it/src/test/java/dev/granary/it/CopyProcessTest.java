@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import dev.granary.cache.support.FileTrees;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
@@ -26,6 +27,7 @@ class CopyProcessTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName(
             "copy, clear, copy back: in a new process all lookups hit, and nothing is compiled")
     void copyClearCopy() throws Exception {

@@ -207,6 +207,7 @@ class FleetProcessTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("The same with a shared directory")
     void killedInSharedDirectory() throws Exception {
         killed(shared());

@@ -55,6 +55,7 @@ class HeterogeneousFleetTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("two identities of one machine share a bucket and a directory, no entry")
     void two() throws Exception {
         List<String> all = identities();

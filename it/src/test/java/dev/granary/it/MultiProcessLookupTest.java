@@ -118,6 +118,7 @@ class MultiProcessLookupTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("the compiling process is suspended: the others continue at their deadline")
     void suspendedHolder() throws Exception {
         Map<String, String> machine = on("machine", Map.of("GRANARY_CLAIM_WAIT", "200ms"));

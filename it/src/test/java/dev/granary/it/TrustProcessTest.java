@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.s3.embedded.EmbeddedS3;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
@@ -130,6 +131,7 @@ class TrustProcessTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("a directory that other jobs have written: with GRANARY_TRUST=require nothing of"
             + " them is used, and what the own key signed is")
     void sharedRunner() throws Exception {

@@ -7,6 +7,7 @@ import com.google.gson.JsonObject;
 import dev.granary.s3.contract.TestS3;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
@@ -62,6 +63,7 @@ class TuningFleetTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("one machine tunes: the others get outcome and kernel from the bucket, and"
             + " later from their disks")
     void onlyOnce() throws Exception {

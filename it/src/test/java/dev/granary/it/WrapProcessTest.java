@@ -7,12 +7,14 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 
 import dev.granary.s3.embedded.EmbeddedS3;
+import dev.granary.testing.TestRuns;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -108,6 +110,7 @@ class WrapProcessTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("a function of Numba: the second machine loads what the first has compiled")
     void numba() throws Exception {
         assumePython("numba");
@@ -188,7 +191,7 @@ class WrapProcessTest {
                                 + "/$1-$i; done\n")
                 .toString();
         Files.createDirectories(files);
-        for (int run = 0; run < 6; run++) {
+        for (int run = 0; run < TestRuns.count(2); run++) {
             GranaryProcess wrapped = start(
                     "victim", "--dir", "x=" + files, "--every", "1", "sh", program, "r" + run);
             if (!wrapped.process().waitFor(1000 + random.nextInt(3000), TimeUnit.MILLISECONDS)) {

@@ -64,8 +64,7 @@ class RandomPlansTest {
             check(first, Math.min(end, first + PROCESS_RUNS), faults);
         }
         faults.forEach(System.out::println);
-        assertTrue(
-                faults.size() <= 1 + numbers.length / LEAST_PLANS_FOR_A_FAULT, faults::toString);
+        assertTrue(faults.size() <= 1 + numbers.length / LEAST_PLANS_FOR_A_FAULT, faults::toString);
     }
 
     /** Checks plans, and adds those that the driver compiles wrongly. */

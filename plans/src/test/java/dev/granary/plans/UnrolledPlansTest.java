@@ -22,7 +22,6 @@ import org.junit.jupiter.api.Test;
 
 import java.util.List;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 
 /** Tests of the loops that a compiler unrolls, and of what PoCL's compiler says of plans. */
 class UnrolledPlansTest {

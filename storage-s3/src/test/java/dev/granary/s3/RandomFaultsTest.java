@@ -34,9 +34,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 
-/**
- * Tests of several machines with many concurrent faults, drawn from the seed.
- */
+/** Tests of several machines with many concurrent faults, drawn from the seed. */
 class RandomFaultsTest {
     private static final int ROUNDS = TestRuns.count(1);
     private static final Duration REQUEST = Duration.ofMillis(250);

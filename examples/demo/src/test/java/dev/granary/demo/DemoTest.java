@@ -24,6 +24,7 @@ import java.util.stream.Stream;
 /** Test of the demo as a user runs it. */
 class DemoTest {
     @Test
+    @Tag("exhaustive")
     @DisplayName("With eight programs: ci compiles and tunes, node and laptop compile and try"
             + " nothing, packed weights are made once, every result is right")
     void quick() throws Exception {

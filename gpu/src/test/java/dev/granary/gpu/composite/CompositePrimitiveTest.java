@@ -162,9 +162,8 @@ class CompositePrimitiveTest {
     }
 
     @Test
-    @DisplayName(
-            "8 threads create 4 primitives with the same nested activation: 4 + 1 creations,"
-                    + " each program compiled once")
+    @DisplayName("8 threads create 4 primitives with the same nested activation: 4 + 1 creations,"
+            + " each program compiled once")
     void fourByEight() throws Exception {
         try (OpenClEngine engine = driver.open();
                 ExecutorService threads = Executors.newFixedThreadPool(8)) {
@@ -199,9 +198,7 @@ class CompositePrimitiveTest {
                         counted.failed()));
         assertEquals(9, counted.size());
         assertEquals(
-                4 + 4 + 1,
-                driver.compiles(),
-                "products, reorders by their launch, one activation");
+                4 + 4 + 1, driver.compiles(), "products, reorders by their launch, one activation");
     }
 
     /** An operation that writes the numbers of its programs in order. */

@@ -72,7 +72,8 @@ class ReopenInDriverTest {
         List<String> messages = messagesByEngine("unlaunched");
         assertEquals(
                 List.of(3L, 0L, 0L),
-                messages.stream().map(one -> count(one, FROM_SOURCE)).toList());
+                messages.stream().map(one -> count(one, FROM_SOURCE)).toList(),
+                messages::toString);
         // PoCL 3.1 covers the shapes of the first program whose binary is taken (decision 0004);
         // the three have two shapes.
         assertTrue(count(messages.get(1), AT_LAUNCH) <= 2, messages.get(1));

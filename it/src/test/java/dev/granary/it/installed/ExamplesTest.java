@@ -231,6 +231,7 @@ class ExamplesTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("the command runs on the module path, with the MinIO client")
     void command() throws Exception {
         Map<String, String> bucket = new HashMap<>(TestS3.server().environment());
@@ -256,6 +257,7 @@ class ExamplesTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("a program with launch code of its own: its recording populates a bucket, and a"
             + " node compiles nothing, with LWJGL 3.4.3 and 3.3.3")
     void ownLaunches() throws Exception {

@@ -12,6 +12,7 @@ import dev.granary.s3.embedded.EmbeddedS3;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
@@ -220,6 +221,7 @@ class ActionTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("a kernel that does not compile fails the action, and is in the summary; without"
             + " inputs, endpoint, region and key are those of the job")
     void failingAction() throws Exception {
@@ -293,6 +295,7 @@ class ActionTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("a kernel that does not compile fails GitLab's job, with the same artifacts")
     void failingJob() throws Exception {
         CommandShell.Result result =

@@ -104,7 +104,10 @@ class HistoriesTest {
     @DisplayName("a history is repeatable")
     void deterministic() {
         for (int number : List.of(1, 2, 3, 4, 5, 6, 7, 8)) {
-            assertEquals(run(number), run(number), () -> "history " + number + ", " + TestRuns.replay(number));
+            assertEquals(
+                    run(number),
+                    run(number),
+                    () -> "history " + number + ", " + TestRuns.replay(number));
         }
     }
 
