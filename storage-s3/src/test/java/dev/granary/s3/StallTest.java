@@ -293,7 +293,7 @@ class StallTest {
                 "Content-Type: application/xml\r\n",
                 "<Error><Code>NoSuchKey</Code></Error>");
         server.replyToEach(_ -> count.incrementAndGet() <= 100 ? well : server.silence());
-        S3Config config = config(client, SHORT).forPacks();
+        S3Config config = config(client, Duration.ofMillis(500)).forPacks();
         try (ResilientObjectStore store = new ResilientObjectStore(
                 traffic -> ObjectStoreFactory.open(config, traffic), config, Ticker.SYSTEM)) {
             for (int i = 0; i < 100; i++) {
