@@ -4,10 +4,13 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.Id;
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.coordinator.tier.Tiers;
+import dev.granary.local.SharedDirectory;
 
 import org.jspecify.annotations.Nullable;
 
@@ -58,10 +61,18 @@ final class Publisher implements AutoCloseable {
         open.flush(limit);
     }
 
-    /** Tells the buckets which of the fetched files the program has used. */
+    /** Tells all layers which of the fetched files the program has used. */
     void noteUses(List<Id> used) throws ConfigException {
-        if (!used.isEmpty()) {
-            used.forEach(open()::noteUse);
+        if (used.isEmpty()) {
+            return;
+        }
+        used.forEach(open()::noteUse);
+        for (BucketConfig layer : config.buckets()) {
+            if (layer instanceof BucketConfig.Directory shared) { // has no notes
+                try (SharedDirectory directory = TierFactory.shared(shared)) {
+                    used.forEach(directory::noteUse);
+                }
+            }
         }
     }
 
