@@ -82,6 +82,18 @@ class CacheDirectoryTest {
     }
 
     @Test
+    @DisplayName("a read is seen that the system, whose clock is behind, dates before the write")
+    void openedBefore() throws Exception {
+        FileGroup group = new FileGroup(
+                "kernel", new LinkedHashMap<>(Map.of("", MemorySegment.ofArray(new byte[] {1}))));
+        assertTrue(directory().install(group));
+        Path file = root.resolve("kernel");
+        Instant written = Files.getLastModifiedTime(file).toInstant();
+        Files.setAttribute(file, "lastAccessTime", FileTime.from(written.minusMillis(4)));
+        assertEquals(1, directory().opened("kernel", Set.of("")));
+    }
+
+    @Test
     @DisplayName("files that are larger than any that is published are not installed")
     void tooLarge() throws Exception {
         MemorySegment half = MemorySegment.NULL.reinterpret(257L << 20); // nothing reads it
