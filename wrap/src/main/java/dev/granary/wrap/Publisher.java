@@ -29,6 +29,11 @@ import java.util.stream.Collectors;
  * writable layer. What one process leaves is uploaded by the next.
  */
 final class Publisher implements AutoCloseable {
+    /** The largest numbers of entries and bytes that wait in memory for the local tier. */
+    private static final int MAX_WAITING = 1_000;
+
+    private static final long MAX_WAITING_BYTES = 64 << 20;
+
     private final GranaryConfig config;
     private final Map<Id, StoreResult> results = new ConcurrentHashMap<>();
     private @Nullable Granary granary; // opened when it is needed
@@ -49,7 +54,15 @@ final class Publisher implements AutoCloseable {
         }
         Granary open = open();
         FileEngine engine = new FileEngine(run.target());
+        int waiting = 0;
+        long waitingBytes = 0;
         for (FileEngine.Source source : additions) {
+            waitingBytes += source.bytes();
+            if (++waiting > MAX_WAITING || waitingBytes > MAX_WAITING_BYTES) {
+                open.flushLocal(limit);
+                waiting = 1;
+                waitingBytes = source.bytes();
+            }
             try {
                 if (open.lookup(engine, source).source() != PrimitiveSource.COMPILED) {
                     open.publish(source.getId()); // the local tier has it, perhaps no layer

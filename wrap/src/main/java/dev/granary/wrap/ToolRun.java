@@ -202,7 +202,8 @@ final class ToolRun {
                 : Optional.empty();
         Id id = FileGroup.id(target, path, content);
         written.put(id, stamps.size());
-        return new FileEngine.Source(id, path, () -> directory.read(path, stamps));
+        long bytes = stamps.values().stream().mapToLong(Stamp::bytes).sum();
+        return new FileEngine.Source(id, path, bytes, () -> directory.read(path, stamps));
     }
 
     /** Returns the ids of fetched files that the program has read. */
