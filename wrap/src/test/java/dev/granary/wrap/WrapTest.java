@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Id;
-import dev.granary.cache.Target;
 import dev.granary.coordinator.LaterServer;
 import dev.granary.coordinator.SilentServer;
 import dev.granary.coordinator.config.ConfigException;
@@ -124,9 +123,9 @@ class WrapTest {
             "for i in 1 2 3 4 5; do head -c 1000000 /dev/urandom | base64 >$D/$i; done";
 
     private static Id id(String path) throws ConfigException {
-        Target target = Scope.of(Tool.ofDirectory("any"), Path.of("/"), System.getenv(), "")
-                .target();
-        return FileGroup.id(target, path, Optional.empty());
+        Path unused = Path.of("/");
+        Scope scope = Scope.of(Tool.ofDirectory("any"), unused, unused, System.getenv(), "");
+        return FileGroup.id(scope.target(), path, Optional.empty());
     }
 
     /** Writes notes of other machines that have used the file {@code 1} the day before. */
@@ -348,14 +347,15 @@ class WrapTest {
     @DisplayName("groups are fetched whole, and one that exists stays as it is")
     void groups() throws Exception {
         WrapMachine first = machine("first");
-        first.tool = "triton";
-        first.run("mkdir $D/abc $D/def; printf 1 >$D/abc/k.cubin; printf 2 >$D/abc/__grp__k.json;"
-                + " printf 3 >$D/def/k.cubin");
+        first.tool = "deepgemm";
+        first.run("mkdir -p $D/cache/abc $D/cache/def; printf 1 >$D/cache/abc/k.cubin;"
+                + " printf 2 >$D/cache/abc/k.cu; printf 3 >$D/cache/def/k.cubin");
         WrapMachine second = machine("second");
-        second.tool = "triton";
-        Files.createDirectories(second.files.resolve("abc"));
-        Files.writeString(second.files.resolve("abc/k.cubin"), "own");
-        assertEquals(Map.of("abc/k.cubin", "own", "def/k.cubin", "3"), contentsOf(second));
+        second.tool = "deepgemm";
+        Files.createDirectories(second.files.resolve("cache/abc"));
+        Files.writeString(second.files.resolve("cache/abc/k.cubin"), "own");
+        assertEquals(
+                Map.of("cache/abc/k.cubin", "own", "cache/def/k.cubin", "3"), contentsOf(second));
     }
 
     @Test
