@@ -36,7 +36,7 @@ public final class CollectionPlan {
     /** The age below which nothing leaves: its publisher may not have noted its use yet. */
     public static final Duration YOUNG = Duration.ofDays(1);
 
-    /** The number of days without a use after which entries leave, unless a command says another. */
+    /** The number of days without a use after which entries leave, unless rules say another. */
     public static final int UNUSED_DAYS = 90;
 
     /** The number of days of which uses are counted. */
