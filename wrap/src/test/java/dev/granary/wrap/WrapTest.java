@@ -170,6 +170,19 @@ class WrapTest {
     }
 
     @Test
+    @DisplayName("the newest packs are fetched, until the capacity is reached")
+    void capacity() throws Exception {
+        for (String name : List.of("a", "b", "c")) {
+            machine("of-" + name).run("head -c 1048576 /dev/urandom >$D/" + name);
+        }
+        WrapMachine small = machine("small");
+        ToolResult result =
+                only(small.wrap(small.config().capacity("1MiB")).run(List.of("true")));
+        assertTrue(Files.exists(small.files.resolve("c")), result::toString);
+        assertEquals(Map.of("beyond the capacity of 1 MiB", 2), result.skipped());
+    }
+
+    @Test
     @DisplayName("of a shared directory, what nobody has used for 90 days is not fetched; a program"
             + " that opens a file uses it")
     void unusedInDirectory() throws Exception {
