@@ -29,10 +29,10 @@ import java.util.stream.Collectors;
  * writable layer. What one process leaves is uploaded by the next.
  */
 final class Publisher implements AutoCloseable {
-    /** The largest numbers of entries and bytes that wait in memory for the local tier. */
+    /** The largest numbers of entries and bytes that wait in memory. */
     private static final int MAX_WAITING = 1_000;
 
-    private static final long MAX_WAITING_BYTES = 64 << 20;
+    private static final long MAX_WAITING_BYTES = 32 << 20;
 
     private final GranaryConfig config;
     private final Map<Id, StoreResult> results = new ConcurrentHashMap<>();
@@ -59,7 +59,11 @@ final class Publisher implements AutoCloseable {
         for (FileEngine.Source source : additions) {
             waitingBytes += source.bytes();
             if (++waiting > MAX_WAITING || waitingBytes > MAX_WAITING_BYTES) {
-                open.flushLocal(limit);
+                if (config.capacityBytes() == 0) { // nothing but memory keeps them for the upload
+                    open.flush(limit);
+                } else {
+                    open.flushLocal(limit);
+                }
                 waiting = 1;
                 waitingBytes = source.bytes();
             }
