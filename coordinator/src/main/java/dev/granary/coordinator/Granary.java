@@ -471,6 +471,22 @@ public final class Granary implements AutoCloseable {
     }
 
     /**
+     * Waits for at most {@code limit} until the local tier has what was compiled; its uploads go
+     * on. A program that obtains thousands of primitives at once thus keeps few of them in memory.
+     *
+     * @return true if all of it is stored
+     */
+    public boolean flushLocal(Duration limit) {
+        requireOpen();
+        try {
+            return writeBehind.flushLocal(Deadline.after(limit)) == 0;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+    }
+
+    /**
      * Records the use of an entry that the program got without a lookup, as a lookup does: the
      * buckets learn of it, and keep the entry.
      */

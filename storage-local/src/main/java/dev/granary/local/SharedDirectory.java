@@ -24,7 +24,9 @@ import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Optional;
@@ -96,6 +98,20 @@ public final class SharedDirectory implements PersistentCache, SharedStore {
             return found.result();
         } catch (IOException e) {
             return new LoadResult.Unavailable(e.toString());
+        }
+    }
+
+    /** Records the use of an entry that was read without a lookup, as a lookup does. */
+    public void noteUse(Id id) {
+        requireOpen();
+        Path file = files.file(id);
+        try {
+            if (isWritable) {
+                FileTime last = Files.getLastModifiedTime(file, LinkOption.NOFOLLOW_LINKS);
+                EntryFiles.recordUse(file, last, clock.millis(), USE_RESOLUTION);
+            }
+        } catch (IOException e) {
+            return; // removed meanwhile
         }
     }
 

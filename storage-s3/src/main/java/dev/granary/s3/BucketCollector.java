@@ -100,10 +100,15 @@ public final class BucketCollector {
      * @throws IOException if the bucket, its notes or pins cannot be read, or a pin is damaged
      */
     public CollectionPlan plan(CollectionPlan.Rules rules) throws IOException {
+        return plan(rules, PackIndexCache.NONE); // a pack that is lost is to be found
+    }
+
+    /** As {@link #plan}; indexes of packs are taken from a cache, where it has them. */
+    CollectionPlan plan(CollectionPlan.Rules rules, PackIndexCache indexes) throws IOException {
         CollectionPlan plan = new CollectionPlan(rules, serverMillis());
         list(plan);
         for (CollectionPlan.Target target : plan.targets()) {
-            readPacks(target);
+            readPacks(target, indexes);
         }
         look(plan, 0);
         plan.judge();
@@ -158,7 +163,7 @@ public final class BucketCollector {
     }
 
     /** Adds the entries of the packs of a target. One that cannot be read is not collected. */
-    private void readPacks(CollectionPlan.Target target) {
+    private void readPacks(CollectionPlan.Target target, PackIndexCache indexes) {
         try {
             Optional<Register.Stored> stored = target.hasHead
                     ? settings.register(store, target.namespace()).read()
@@ -169,7 +174,7 @@ public final class BucketCollector {
                 for (PackInfo pack : settings.register(store, target.namespace())
                         .packs(stored.get().head())) {
                     if (read.add(pack.name())) {
-                        readPack(target, pack);
+                        readPack(target, pack, indexes);
                     }
                 }
             }
@@ -179,9 +184,10 @@ public final class BucketCollector {
         target.merge();
     }
 
-    private void readPack(CollectionPlan.Target target, PackInfo pack) {
+    private void readPack(
+            CollectionPlan.Target target, PackInfo pack, PackIndexCache indexes) {
         TargetLayout keys = settings.keys(target.namespace());
-        switch (PackIndexReader.read(pack, keys, PackIndexCache.NONE, store)) {
+        switch (PackIndexReader.read(pack, keys, indexes, store)) {
             case IndexResult.Ok(var index) -> target.addPack(pack.name(), index);
             case IndexResult.Lost _ ->
                 target.failure = Optional.of("pack " + pack.name()

@@ -19,6 +19,7 @@ import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.TrafficCounter;
 
+import java.io.IOException;
 import java.security.SecureRandom;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -100,6 +101,20 @@ public final class BulkBucket implements AutoCloseable {
     /** Returns a collector of the bucket. */
     public BucketCollector collector() {
         return new BucketCollector(store, settings, new UseNotes(settings.layout(), store, store));
+    }
+
+    /**
+     * Returns the plan of a collection of one target, for readers that leave out what it would
+     * remove as unused.
+     *
+     * @param maxNotes the largest number of notes of use that are read
+     * @throws IOException if it is not known what is unused, or there are more notes
+     */
+    public CollectionPlan.Target unused(String namespace, long maxNotes) throws IOException {
+        return new BucketCollector(
+                        store, settings, new UseNotes(settings.layout(), store, maxNotes))
+                .plan(CollectionPlan.Rules.unused(namespace), settings.indexCache(namespace))
+                .target(namespace);
     }
 
     /** Returns a collector that sends one request at a time, by the calling thread. */

@@ -36,6 +36,9 @@ public final class CollectionPlan {
     /** The age below which nothing leaves: its publisher may not have noted its use yet. */
     public static final Duration YOUNG = Duration.ofDays(1);
 
+    /** The number of days without a use after which entries leave, unless rules say another. */
+    public static final int UNUSED_DAYS = 90;
+
     /** The number of days of which uses are counted. */
     static final int USE_DAYS = 30;
 
@@ -61,7 +64,12 @@ public final class CollectionPlan {
      * @param budgetBytes the size in bytes that the entries may have
      * @param isAll true if all entries leave, used or not
      */
-    public record Rules(String targets, int unusedDays, long budgetBytes, boolean isAll) {}
+    public record Rules(String targets, int unusedDays, long budgetBytes, boolean isAll) {
+        /** Returns the rules by which only what is unused leaves, after the usual time. */
+        public static Rules unused(String targets) {
+            return new Rules(targets, UNUSED_DAYS, Long.MAX_VALUE, false);
+        }
+    }
 
     /**
      * A number of entries.
@@ -181,7 +189,8 @@ public final class CollectionPlan {
             return entries.stream().filter(which).map(Candidate::sum).reduce(Sum.NONE, Sum::plus);
         }
 
-        boolean isLeaving(Sha256 id) {
+        /** Returns whether the entry with this hash leaves. */
+        public boolean isLeaving(Sha256 id) {
             Candidate entry = find(id.prefix());
             return entry != null && entry.isLeaving;
         }
@@ -326,7 +335,8 @@ public final class CollectionPlan {
         return writtenMillis > 0 && writtenMillis < oldMillis();
     }
 
-    Target target(String namespace) {
+    /** Returns the target with this name; one without entries if there is none. */
+    public Target target(String namespace) {
         return targets.computeIfAbsent(namespace, Target::new);
     }
 

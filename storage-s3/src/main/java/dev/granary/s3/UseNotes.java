@@ -10,6 +10,7 @@ import dev.granary.s3.pack.warm.ParallelTasks;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StopListingException;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 
@@ -64,6 +65,7 @@ public final class UseNotes {
     private final ObjectStore reads;
     private final ObjectStore writes;
     private final int parallel;
+    private final long maxNotes;
 
     /**
      * Creates the notes of a bucket.
@@ -74,12 +76,27 @@ public final class UseNotes {
         this(layout, reads, writes, PARALLEL);
     }
 
+    /** Creates the notes of a bucket, of which {@link #days} reads no more than that number. */
+    UseNotes(BucketLayout layout, ObjectStore store, long maxNotes) {
+        this(layout, store, store, PARALLEL, maxNotes);
+    }
+
     /** Creates the notes; with one request at a time all are sent by the calling thread. */
     UseNotes(BucketLayout layout, ObjectStore reads, ObjectStore writes, int parallel) {
+        this(layout, reads, writes, parallel, Long.MAX_VALUE);
+    }
+
+    private UseNotes(
+            BucketLayout layout,
+            ObjectStore reads,
+            ObjectStore writes,
+            int parallel,
+            long maxNotes) {
         this.prefix = layout.usePrefix();
         this.reads = reads;
         this.writes = writes;
         this.parallel = parallel;
+        this.maxNotes = maxNotes;
     }
 
     /**
@@ -226,10 +243,27 @@ public final class UseNotes {
         return old.size();
     }
 
-    /** Returns the days of which there are notes. */
+    /**
+     * Returns the days of which there are notes.
+     *
+     * @throws IOException if they cannot be listed, or there are more than may be read
+     */
     NavigableSet<LocalDate> days() throws IOException {
         NavigableSet<LocalDate> days = new TreeSet<>();
-        list(prefix, (name, _) -> days.add(name.day()), new AtomicLong());
+        AtomicLong notes = new AtomicLong();
+        try {
+            list(
+                    prefix,
+                    (name, _) -> {
+                        if (notes.incrementAndGet() > maxNotes) {
+                            throw new StopListingException();
+                        }
+                        days.add(name.day());
+                    },
+                    new AtomicLong());
+        } catch (StopListingException e) {
+            throw new IOException("There are more than " + maxNotes + " notes of use");
+        }
         return days;
     }
 

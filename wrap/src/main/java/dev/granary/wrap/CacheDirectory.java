@@ -355,7 +355,10 @@ final class CacheDirectory {
             try {
                 BasicFileAttributes now = Files.readAttributes(
                         root.resolve(group).resolve(name), BasicFileAttributes.class);
-                if (now.lastAccessTime().compareTo(now.lastModifiedTime()) >= 0) {
+                // not exactly: the system's clock of reads is some milliseconds behind, and that of
+                // a file server is another one
+                Instant unread = now.lastModifiedTime().toInstant().minus(UNREAD.dividedBy(2));
+                if (now.lastAccessTime().toInstant().isAfter(unread)) {
                     opened++;
                 }
             } catch (IOException e) {

@@ -15,6 +15,7 @@ import dev.granary.local.EntryFiles;
 import dev.granary.local.LocalDirectoryException;
 import dev.granary.local.LocalTier;
 import dev.granary.s3.BulkBucket;
+import dev.granary.s3.CollectionPlan;
 import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.pack.warm.BulkReadPlan;
 
@@ -43,6 +44,14 @@ final class Fetcher {
 
     private static final Duration POLL = Duration.ofMillis(20);
 
+    /** The length of what is fetched in the time of a small request. */
+    private static final long BYTES_PER_REQUEST = 256 << 10;
+
+    /** The number of requests that is too small to ask what is unused. */
+    private static final long FEW_REQUESTS = 16;
+
+    private static final String UNUSED = "unused for " + CollectionPlan.UNUSED_DAYS + " days";
+
     private final GranaryConfig config;
     private final List<ToolRun> runs;
     private final Duration silence;
@@ -64,7 +73,7 @@ final class Fetcher {
         try {
             for (ToolRun run : runs) {
                 if (local.isPresent()) { // it checks signatures by itself
-                    read(local.get(), TrustPolicy.OFF, run, run::install);
+                    read(local.get(), TrustPolicy.OFF, run, wanted(local.get(), run), run::install);
                 }
             }
             for (BucketConfig layer : config.buckets()) {
@@ -93,16 +102,24 @@ final class Fetcher {
         }
     }
 
-    /** Passes the wanted entries of a directory to {@code sink}. */
-    private static void read(
-            EntryCatalog catalog, TrustPolicy trust, ToolRun run, Consumer<Entry> sink)
+    private static List<EntryCatalog.Listed> wanted(EntryCatalog directory, ToolRun run)
             throws IOException {
         List<EntryCatalog.Listed> wanted = new ArrayList<>();
-        catalog.list(listed -> {
+        directory.list(listed -> {
             if (listed.namespace().equals(run.target().path()) && run.isWanted(listed.hash())) {
                 wanted.add(listed);
             }
         });
+        return wanted;
+    }
+
+    /** Passes entries of a directory to {@code sink}. */
+    private static void read(
+            EntryCatalog catalog,
+            TrustPolicy trust,
+            ToolRun run,
+            List<EntryCatalog.Listed> wanted,
+            Consumer<Entry> sink) {
         for (EntryCatalog.Listed listed : wanted) {
             try (Arena memory = Arena.ofConfined()) {
                 switch (trust.check(catalog.read(listed, memory))) {
@@ -114,6 +131,47 @@ final class Fetcher {
                 }
             }
         }
+    }
+
+    /** Leaves out what a collection of the directory would remove. */
+    private static void leaveOutUnused(
+            BucketConfig.Directory shared, ToolRun run, List<EntryCatalog.Listed> wanted) {
+        long now = System.currentTimeMillis();
+        long recent = now - Duration.ofDays(CollectionPlan.UNUSED_DAYS).toMillis();
+        if (wanted.stream().noneMatch(listed -> listed.lastUsedMillis() < recent)) {
+            return; // does not list the directory again
+        }
+        String namespace = run.target().path();
+        try {
+            CollectionPlan.Target plan = CollectionPlan.of(
+                            EntryFiles.shared(shared.path()),
+                            TierFactory.shared(shared).pins(),
+                            CollectionPlan.Rules.unused(namespace),
+                            now)
+                    .target(namespace);
+            int before = wanted.size();
+            wanted.removeIf(listed -> plan.isLeaving(listed.hash()));
+            run.skip(UNUSED, before - wanted.size());
+        } catch (IOException e) {
+            // pins cannot be read: all is fetched
+        }
+    }
+
+    /**
+     * Leaves out what a collection of the bucket would remove, if reading the notes of use takes
+     * less time than fetching everything. Then leaves out what exceeds the capacity.
+     */
+    private static void leaveOut(BulkBucket bucket, ToolRun run, BulkReadPlan plan) {
+        long requests = plan.bytes() / BYTES_PER_REQUEST;
+        if (requests >= FEW_REQUESTS) {
+            try {
+                CollectionPlan.Target unused = bucket.unused(run.target().path(), requests);
+                run.skip(UNUSED, (int) plan.leaveOut(unused::isLeaving));
+            } catch (IOException e) {
+                // the notes cannot be read, or are too many: all is fetched
+            }
+        }
+        run.skip(run.beyondCapacity(), (int) plan.limit(run.maxBytes()));
     }
 
     /** The transfer from one layer, in a thread that may be left alone with a silent server. */
@@ -152,9 +210,12 @@ final class Fetcher {
         private void run() {
             try {
                 if (layer instanceof BucketConfig.Directory shared) {
+                    EntryFiles files = EntryFiles.shared(shared.path());
                     for (ToolRun run : runs) {
                         current = run;
-                        read(EntryFiles.shared(shared.path()), shared.trust(), run, this::receive);
+                        List<EntryCatalog.Listed> wanted = wanted(files, run);
+                        leaveOutUnused(shared, run, wanted);
+                        read(files, shared.trust(), run, wanted, this::receive);
                     }
                     return;
                 }
@@ -165,6 +226,7 @@ final class Fetcher {
                         BulkEntryReader reader = opened.bulkReader(run.target().path());
                         BulkReadPlan plan =
                                 reader.plan(BulkEntryReader.UnpackedEntries.READ, run::isWanted);
+                        leaveOut(opened, run, plan);
                         reader.run(plan, this);
                         plan.lost()
                                 .forEach(pack -> run.skip(

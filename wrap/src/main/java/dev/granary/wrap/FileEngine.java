@@ -22,12 +22,19 @@ record FileEngine(Target target) implements Engine<FileEngine.Source, FileEngine
     static final class Source implements PrimitiveDescriptor {
         private final Id id;
         private final String path;
+        private final long bytes;
         private final Callable<FileGroup> reader;
 
-        Source(Id id, String path, Callable<FileGroup> reader) {
+        Source(Id id, String path, long bytes, Callable<FileGroup> reader) {
             this.id = id;
             this.path = path;
+            this.bytes = bytes;
             this.reader = reader;
+        }
+
+        /** Returns the length of the files. */
+        long bytes() {
+            return bytes;
         }
 
         @Override

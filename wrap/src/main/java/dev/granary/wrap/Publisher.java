@@ -4,10 +4,13 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.Id;
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.coordinator.tier.Tiers;
+import dev.granary.local.SharedDirectory;
 
 import org.jspecify.annotations.Nullable;
 
@@ -26,6 +29,11 @@ import java.util.stream.Collectors;
  * writable layer. What one process leaves is uploaded by the next.
  */
 final class Publisher implements AutoCloseable {
+    /** The largest numbers of entries and bytes that wait in memory. */
+    private static final int MAX_WAITING = 1_000;
+
+    private static final long MAX_WAITING_BYTES = 32 << 20;
+
     private final GranaryConfig config;
     private final Map<Id, StoreResult> results = new ConcurrentHashMap<>();
     private @Nullable Granary granary; // opened when it is needed
@@ -46,7 +54,19 @@ final class Publisher implements AutoCloseable {
         }
         Granary open = open();
         FileEngine engine = new FileEngine(run.target());
+        int waiting = 0;
+        long waitingBytes = 0;
         for (FileEngine.Source source : additions) {
+            waitingBytes += source.bytes();
+            if (++waiting > MAX_WAITING || waitingBytes > MAX_WAITING_BYTES) {
+                if (config.capacityBytes() == 0) { // nothing but memory keeps them for the upload
+                    open.flush(limit);
+                } else {
+                    open.flushLocal(limit);
+                }
+                waiting = 1;
+                waitingBytes = source.bytes();
+            }
             try {
                 if (open.lookup(engine, source).source() != PrimitiveSource.COMPILED) {
                     open.publish(source.getId()); // the local tier has it, perhaps no layer
@@ -58,10 +78,18 @@ final class Publisher implements AutoCloseable {
         open.flush(limit);
     }
 
-    /** Tells the buckets which of the fetched files the program has used. */
+    /** Tells all layers which of the fetched files the program has used. */
     void noteUses(List<Id> used) throws ConfigException {
-        if (!used.isEmpty()) {
-            used.forEach(open()::noteUse);
+        if (used.isEmpty()) {
+            return;
+        }
+        used.forEach(open()::noteUse);
+        for (BucketConfig layer : config.buckets()) {
+            if (layer instanceof BucketConfig.Directory shared) { // has no notes
+                try (SharedDirectory directory = TierFactory.shared(shared)) {
+                    used.forEach(directory::noteUse);
+                }
+            }
         }
     }
 

@@ -53,10 +53,12 @@ record Scope(Tool tool, SequencedMap<String, String> facts) {
     /**
      * Determines the facts of this machine; those that are not found are {@code unknown}.
      *
+     * @param directory the directory of the tool
      * @param root the root of the file system
      * @param text the text that the user adds to the scope; may be empty
      */
-    static Scope of(Tool tool, Path root, Map<String, String> environment, String text) {
+    static Scope of(
+            Tool tool, Path directory, Path root, Map<String, String> environment, String text) {
         Machine machine = new Machine(root, environment);
         SequencedMap<String, String> facts = new LinkedHashMap<>();
         facts.put("system", System.getProperty("os.name") + " " + System.getProperty("os.arch"));
@@ -72,6 +74,9 @@ record Scope(Tool tool, SequencedMap<String, String> facts) {
         }
         if (!tool.packages().isEmpty()) {
             facts.put("packages", machine.packages(tool.packages()));
+        }
+        if (tool.isLocated()) {
+            facts.put("directory", directory.toString());
         }
         if (!text.isBlank()) {
             facts.put("--scope", text);

@@ -33,6 +33,7 @@ import java.util.regex.Pattern;
  *     {@code *} stands for any characters
  * @param packages the Python packages whose versions are part of the scope
  * @param group the paths of directories that are shared as a whole; empty: each file by itself
+ * @param isLocated whether its files name their own places, and fit no other directory
  * @param isRewritten whether the tool changes its files: then each content is an entry
  * @param excluded the names of files that are not shared, such as times of the last use
  * @param switches variables that make the tool use the directory, unless they are set
@@ -46,6 +47,7 @@ record Tool(
         List<String> libraries,
         List<String> packages,
         Optional<Pattern> group,
+        boolean isLocated,
         boolean isRewritten,
         Pattern excluded,
         Map<String, String> switches) {
@@ -106,6 +108,7 @@ record Tool(
                 Optional.of(property.apply("group"))
                         .filter(text -> !text.isEmpty())
                         .map(Pattern::compile),
+                property.apply("located").equals("true"),
                 property.apply("rewritten").equals("true"),
                 Pattern.compile(excluded.isEmpty() ? "(?!)" : excluded),
                 switches);

@@ -102,9 +102,7 @@ final class ToolRun {
             return; // there already, or in another case
         }
         if (fetchedBytes + group.bytes() > maxBytes) {
-            skip(
-                    "beyond the capacity of " + (maxBytes >> 20) + " MiB",
-                    group.files().size());
+            skip(beyondCapacity(), group.files().size());
             return;
         }
         try {
@@ -135,8 +133,21 @@ final class ToolRun {
                 : failure.toString();
     }
 
+    /** Returns the largest length of all files that are fetched. */
+    long maxBytes() {
+        return maxBytes;
+    }
+
+    /** Returns the cause for which files are left out that exceed {@link #maxBytes}. */
+    String beyondCapacity() {
+        return "beyond the capacity of " + (maxBytes >> 20) + " MiB";
+    }
+
+    /** Counts files that are left out; none is no cause to be named. */
     synchronized void skip(String cause, int files) {
-        skipped.merge(cause, files, Integer::sum);
+        if (files > 0) {
+            skipped.merge(cause, files, Integer::sum);
+        }
     }
 
     /** Ends the fetching: the program starts. */
@@ -191,7 +202,8 @@ final class ToolRun {
                 : Optional.empty();
         Id id = FileGroup.id(target, path, content);
         written.put(id, stamps.size());
-        return new FileEngine.Source(id, path, () -> directory.read(path, stamps));
+        long bytes = stamps.values().stream().mapToLong(Stamp::bytes).sum();
+        return new FileEngine.Source(id, path, bytes, () -> directory.read(path, stamps));
     }
 
     /** Returns the ids of fetched files that the program has read. */

@@ -78,15 +78,15 @@ public record Wrap(
     public List<ToolScope> scopes() throws ConfigException {
         List<ToolScope> scopes = new ArrayList<>();
         for (Map.Entry<Tool, Path> each : selected().entrySet()) {
-            Scope of = scope(each.getKey());
+            Scope of = scope(each.getKey(), each.getValue());
             scopes.add(new ToolScope(
                     each.getKey().name(), each.getValue(), of.target().path(), of.facts()));
         }
         return scopes;
     }
 
-    private Scope scope(Tool tool) {
-        return Scope.of(tool, Path.of("/"), System.getenv(), scope);
+    private Scope scope(Tool tool, Path directory) {
+        return Scope.of(tool, directory, Path.of("/"), System.getenv(), scope);
     }
 
     private Map<Tool, Path> selected() throws ConfigException {
@@ -135,7 +135,9 @@ public record Wrap(
             tool.select(each.getValue(), environment);
             try {
                 ToolRun run = new ToolRun(
-                        scope(tool), CacheDirectory.open(each.getValue(), tool), capacity);
+                        scope(tool, each.getValue()),
+                        CacheDirectory.open(each.getValue(), tool),
+                        capacity);
                 run.begin();
                 runs.add(run);
             } catch (IOException e) {

@@ -56,6 +56,20 @@ class CacheDirectoryTest {
     }
 
     @Test
+    @DisplayName("each compilation of vLLM is a group, also those ahead of time")
+    void groups() throws Exception {
+        String all = "torch_compile_cache/";
+        for (String path : Set.of("k/rank_0_0/x", "k/y", "torch_aot_compile/m/z")) {
+            Path file = root.resolve(all + path);
+            Files.createDirectories(file.getParent());
+            Files.writeString(file, "x");
+        }
+        assertEquals(
+                Set.of(all + "k", all + "torch_aot_compile/m"),
+                CacheDirectory.open(root, Tool.named("vllm")).scan().keySet());
+    }
+
+    @Test
     @DisplayName("a file that changes between the scan and the read is not shared")
     void changed() throws Exception {
         Path file = Files.writeString(root.resolve("kernel"), "first half");
@@ -79,6 +93,18 @@ class CacheDirectoryTest {
         assertEquals(0, directory().opened("a/kernel", Set.of("")));
         assertEquals(2, Files.readAllBytes(root.resolve("a/kernel")).length);
         assertEquals(1, directory().opened("a/kernel", Set.of("")));
+    }
+
+    @Test
+    @DisplayName("a read is seen that the system, whose clock is behind, dates before the write")
+    void openedBefore() throws Exception {
+        FileGroup group = new FileGroup(
+                "kernel", new LinkedHashMap<>(Map.of("", MemorySegment.ofArray(new byte[] {1}))));
+        assertTrue(directory().install(group));
+        Path file = root.resolve("kernel");
+        Instant written = Files.getLastModifiedTime(file).toInstant();
+        Files.setAttribute(file, "lastAccessTime", FileTime.from(written.minusMillis(4)));
+        assertEquals(1, directory().opened("kernel", Set.of("")));
     }
 
     @Test

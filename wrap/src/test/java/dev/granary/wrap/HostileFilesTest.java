@@ -51,7 +51,12 @@ class HostileFilesTest {
     }
 
     private static Target scope(WrapMachine machine) throws Exception {
-        return Scope.of(Tool.ofDirectory(machine.tool), Path.of("/"), System.getenv(), "")
+        return Scope.of(
+                        Tool.ofDirectory(machine.tool),
+                        machine.files,
+                        Path.of("/"),
+                        System.getenv(),
+                        "")
                 .target();
     }
 

@@ -1,6 +1,7 @@
 package dev.granary.wrap;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.DisplayName;
@@ -30,7 +31,7 @@ class ScopeTest {
 
     private Scope scope(String tool, Map<String, String> environment, String text)
             throws Exception {
-        return Scope.of(Tool.named(tool), root, environment, text);
+        return Scope.of(Tool.named(tool), root.resolve("kernels"), root, environment, text);
     }
 
     private Map<String, String> facts(String tool) throws Exception {
@@ -68,6 +69,13 @@ class ScopeTest {
         Map<String, String> environment =
                 Map.of("VIRTUAL_ENV", root.resolve("venv").toString());
         assertEquals("triton 3.1", scope("triton", environment, "").facts().get("packages"));
+    }
+
+    @Test
+    @DisplayName("files that name their own places are shared between directories of one path")
+    void located() throws Exception {
+        assertEquals("" + root.resolve("kernels"), facts("triton").get("directory"));
+        assertFalse(facts("numba").containsKey("directory"));
     }
 
     @Test

@@ -29,8 +29,8 @@ final class WrapMachine {
     Duration limit = Duration.ofMinutes(5); // however busy the machine is
     Duration bucketWait = Duration.ofMinutes(1);
     Duration every = Duration.ofMinutes(10);
+    String endpoint;
     private final List<String> layers;
-    private final String endpoint;
     private final BucketCredentials credentials;
 
     private WrapMachine(Path root, String endpoint, BucketCredentials credentials, String... layers)

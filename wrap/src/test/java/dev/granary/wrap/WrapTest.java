@@ -5,11 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.Id;
+import dev.granary.coordinator.LaterServer;
 import dev.granary.coordinator.SilentServer;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.s3.BucketTier;
+import dev.granary.s3.UseNotes;
 import dev.granary.s3.embedded.EmbeddedS3;
+import dev.granary.s3.store.WriteResult;
 import dev.granary.wrap.WrapResult.ToolResult;
 
 import org.junit.jupiter.api.AfterEach;
@@ -19,20 +23,27 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.stream.Stream;
 
 /** Tests of programs that run with shared files: real processes, and a real S3 server. */
 class WrapTest {
@@ -106,6 +117,116 @@ class WrapTest {
         }
         used.sort(Comparator.naturalOrder());
         assertEquals(List.of(1, 3), used, "of the second machine and of the publisher");
+    }
+
+    private static final String WRITE_MANY =
+            "for i in 1 2 3 4 5; do head -c 1000000 /dev/urandom | base64 >$D/$i; done";
+
+    private static Id id(String path) throws ConfigException {
+        Path unused = Path.of("/");
+        Scope scope = Scope.of(Tool.ofDirectory("any"), unused, unused, System.getenv(), "");
+        return FileGroup.id(scope.target(), path, Optional.empty());
+    }
+
+    /** Writes notes of other machines that have used the file {@code 1} the day before. */
+    private static void note(WrapMachine machine, LocalDate today, int machines) throws Exception {
+        try (BucketTier bucket = TierFactory.bucket(
+                machine.config().build().buckets().getFirst(), Optional.empty())) {
+            for (int i = 0; i < machines; i++) {
+                WriteResult written = bucket.useNotes()
+                        .write(new UseNotes.UseNote(
+                                today.minusDays(1),
+                                HexFormat.of().toHexDigits((long) i),
+                                new TreeMap<>(Map.of(
+                                        id("1").target().path(),
+                                        new long[] {id("1").hash().prefix()})),
+                                Map.of()));
+                assertTrue(written instanceof WriteResult.Done, written::toString);
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("what nobody has used for 90 days is not fetched, unless there are more notes of"
+            + " use than what could be saved is worth")
+    void unused() throws Exception {
+        machine("first").run(WRITE_MANY);
+        try (LaterServer later =
+                new LaterServer(server.endpoint().toString(), Duration.ofDays(100))) {
+            LocalDate today = LocalDate.now(ZoneOffset.UTC).plusDays(100);
+            WrapMachine second = machine("second");
+            second.endpoint = later.endpoint();
+            note(second, today, 1);
+            ToolResult left = only(second.run("true"));
+            assertEquals(Set.of("1"), second.contents().keySet());
+            assertEquals(Map.of("unused for 90 days", 4), left.skipped());
+
+            WrapMachine third = machine("third");
+            third.endpoint = later.endpoint();
+            note(third, today, 30);
+            assertEquals(5, only(third.run("true")).fetched());
+        }
+        assertEquals(5, only(machine("last").run("true")).fetched());
+    }
+
+    @Test
+    @DisplayName("the newest packs are fetched, until the capacity is reached")
+    void capacity() throws Exception {
+        for (String name : List.of("a", "b", "c")) {
+            machine("of-" + name).run("head -c 1048576 /dev/urandom >$D/" + name);
+        }
+        WrapMachine small = machine("small");
+        ToolResult result =
+                only(small.wrap(small.config().capacity("1MiB")).run(List.of("true")));
+        assertTrue(Files.exists(small.files.resolve("c")), result::toString);
+        assertEquals(Map.of("beyond the capacity of 1 MiB", 2), result.skipped());
+    }
+
+    @Test
+    @DisplayName("of a shared directory, what nobody has used for 90 days is not fetched; a program"
+            + " that opens a file uses it")
+    void unusedInDirectory() throws Exception {
+        String layer = "file://" + directory.resolve("shared");
+        WrapMachine.of(directory.resolve("first"), "", layer).run(WRITE_THREE);
+        setAges(Duration.ofDays(80));
+        WrapMachine second = WrapMachine.of(directory.resolve("second"), "", layer);
+        assertEquals(3, only(second.run("cat $D/one.bin")).fetched());
+        try (Stream<Path> entries = entries()) {
+            assertEquals(
+                    List.of(id("one.bin").hash().hex()),
+                    entries.filter(entry -> age(entry).toDays() < 1)
+                            .map(entry -> entry.getFileName().toString().replace(".entry", ""))
+                            .toList());
+        }
+        setAges(Duration.ofDays(92));
+        WrapMachine third = WrapMachine.of(directory.resolve("third"), "", layer);
+        third.run("printf new >$D/new");
+        assertEquals(Map.of("new", "new"), third.contents());
+        WrapMachine fourth = WrapMachine.of(directory.resolve("fourth"), "", layer);
+        ToolResult left = only(fourth.run("true"));
+        assertEquals(Map.of("new", "new"), fourth.contents());
+        assertEquals(Map.of("unused for 90 days", 3), left.skipped());
+    }
+
+    private Stream<Path> entries() throws IOException {
+        return Files.walk(directory.resolve("shared"))
+                .filter(file -> file.toString().endsWith(".entry"));
+    }
+
+    private static Duration age(Path file) {
+        try {
+            return Duration.between(Files.getLastModifiedTime(file).toInstant(), Instant.now());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private void setAges(Duration age) throws IOException {
+        try (Stream<Path> entries = entries()) {
+            for (Path entry : entries.toList()) {
+                Files.setLastModifiedTime(entry, FileTime.from(Instant.now().minus(age)));
+            }
+        }
     }
 
     @Test
@@ -239,14 +360,15 @@ class WrapTest {
     @DisplayName("groups are fetched whole, and one that exists stays as it is")
     void groups() throws Exception {
         WrapMachine first = machine("first");
-        first.tool = "triton";
-        first.run("mkdir $D/abc $D/def; printf 1 >$D/abc/k.cubin; printf 2 >$D/abc/__grp__k.json;"
-                + " printf 3 >$D/def/k.cubin");
+        first.tool = "deepgemm";
+        first.run("mkdir -p $D/cache/abc $D/cache/def; printf 1 >$D/cache/abc/k.cubin;"
+                + " printf 2 >$D/cache/abc/k.cu; printf 3 >$D/cache/def/k.cubin");
         WrapMachine second = machine("second");
-        second.tool = "triton";
-        Files.createDirectories(second.files.resolve("abc"));
-        Files.writeString(second.files.resolve("abc/k.cubin"), "own");
-        assertEquals(Map.of("abc/k.cubin", "own", "def/k.cubin", "3"), contentsOf(second));
+        second.tool = "deepgemm";
+        Files.createDirectories(second.files.resolve("cache/abc"));
+        Files.writeString(second.files.resolve("cache/abc/k.cubin"), "own");
+        assertEquals(
+                Map.of("cache/abc/k.cubin", "own", "cache/def/k.cubin", "3"), contentsOf(second));
     }
 
     @Test

@@ -44,11 +44,11 @@ public final class CollectCommand extends OutputCommand {
     @Option(
             names = "--unused",
             paramLabel = "AGE",
-            defaultValue = "90d",
+            defaultValue = CollectionPlan.UNUSED_DAYS + "d",
             converter = Converters.Age.class,
             description = "remove what has no noted use for that long, at least a day (default:"
                     + " ${DEFAULT-VALUE})")
-    private Duration unused = Duration.ofDays(90);
+    private Duration unused = Duration.ofDays(CollectionPlan.UNUSED_DAYS);
 
     @Option(
             names = "--budget",

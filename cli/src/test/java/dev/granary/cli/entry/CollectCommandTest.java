@@ -9,6 +9,7 @@ import com.google.gson.JsonObject;
 import dev.granary.cache.Entry;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cli.Cli;
+import dev.granary.coordinator.LaterServer;
 import dev.granary.coordinator.TestFleet;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;

@@ -12,6 +12,7 @@ import dev.granary.s3.store.StopListingException;
 import dev.granary.s3.store.StoreFailure;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -21,8 +22,7 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * The plan of a {@link BulkEntryReader}. Immutable after {@link BulkEntryReader#plan} has returned
- * it.
+ * The plan of a {@link BulkEntryReader}. Immutable while it is carried out.
  */
 public final class BulkReadPlan {
     /** The largest number of unpacked entries in a plan. */
@@ -136,6 +136,44 @@ public final class BulkReadPlan {
     void setTruncated() {
         unlisted = Optional.of("more than " + MAX_UNPACKED
                 + " unpacked entries; granary compact puts them into packs");
+    }
+
+    /**
+     * Leaves out entries, before the plan is carried out.
+     *
+     * @return their number
+     */
+    public long leaveOut(Predicate<Sha256> unwanted) {
+        long before = entries();
+        List<PackRange> all = List.copyOf(ranges);
+        ranges.clear();
+        for (PackRange range : all) {
+            List<PackLocation> rest = range.locations().stream()
+                    .filter(location -> !unwanted.test(location.id()))
+                    .toList();
+            ranges.addAll(PackRange.of(range.pack(), rest, rangeBytes));
+        }
+        unpacked.removeIf(entry -> unwanted.test(entry.id()));
+        return before - entries();
+    }
+
+    /**
+     * Leaves out ranges of the oldest packs as soon as newer ones have a length, before the plan is
+     * carried out.
+     *
+     * @return the number of entries that were left out
+     */
+    public long limit(long enoughBytes) {
+        long before = entries();
+        ranges.sort(Comparator.comparingLong(
+                (PackRange range) -> range.pack().name().generation()).reversed());
+        long bytes = 0;
+        int kept = 0;
+        while (kept < ranges.size() && bytes < enoughBytes) {
+            bytes += ranges.get(kept++).length();
+        }
+        ranges.subList(kept, ranges.size()).clear();
+        return before - entries();
     }
 
     List<PackRange> ranges() {

@@ -1,4 +1,4 @@
-package dev.granary.cli.entry;
+package dev.granary.coordinator;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
@@ -17,7 +17,7 @@ import java.util.Locale;
 import java.util.regex.Pattern;
 
 /** A path to a server whose clock is ahead, so that its objects are old. */
-final class LaterServer implements AutoCloseable {
+public final class LaterServer implements AutoCloseable {
     private static final Pattern DATE = Pattern.compile("\r\nDate: [^\r]{29}\r\n");
     private static final DateTimeFormatter FORMAT =
             DateTimeFormatter.ofPattern("EEE, dd MMM yyyy HH:mm:ss 'GMT'", Locale.ROOT);
@@ -26,14 +26,14 @@ final class LaterServer implements AutoCloseable {
     private final URI behind;
     private final Duration ahead;
 
-    LaterServer(String endpoint, Duration ahead) throws IOException {
+    public LaterServer(String endpoint, Duration ahead) throws IOException {
         this.behind = URI.create(endpoint);
         this.ahead = ahead;
         this.listening = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         Thread.ofVirtual().start(this::accept);
     }
 
-    String endpoint() {
+    public String endpoint() {
         return "http://127.0.0.1:" + listening.getLocalPort();
     }
 
