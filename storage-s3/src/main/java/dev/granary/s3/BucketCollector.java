@@ -184,8 +184,7 @@ public final class BucketCollector {
         target.merge();
     }
 
-    private void readPack(
-            CollectionPlan.Target target, PackInfo pack, PackIndexCache indexes) {
+    private void readPack(CollectionPlan.Target target, PackInfo pack, PackIndexCache indexes) {
         TargetLayout keys = settings.keys(target.namespace());
         switch (PackIndexReader.read(pack, keys, indexes, store)) {
             case IndexResult.Ok(var index) -> target.addPack(pack.name(), index);

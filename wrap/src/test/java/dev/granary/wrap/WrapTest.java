@@ -48,6 +48,9 @@ import java.util.stream.Stream;
 /** Tests of programs that run with shared files: real processes, and a real S3 server. */
 class WrapTest {
     private static final String BUCKET = "s3://kernels/team";
+    private static final String WRITE_MANY =
+            "for i in 1 2 3 4 5; do head -c 1000000 /dev/urandom | base64 >$D/$i; done";
+
     private static final String WRITE_THREE =
             "mkdir -p $D/sub; printf one >$D/one.bin; printf two >$D/sub/two.bin; printf 3 >$D/3";
 
@@ -119,9 +122,6 @@ class WrapTest {
         assertEquals(List.of(1, 3), used, "of the second machine and of the publisher");
     }
 
-    private static final String WRITE_MANY =
-            "for i in 1 2 3 4 5; do head -c 1000000 /dev/urandom | base64 >$D/$i; done";
-
     private static Id id(String path) throws ConfigException {
         Path unused = Path.of("/");
         Scope scope = Scope.of(Tool.ofDirectory("any"), unused, unused, System.getenv(), "");
@@ -176,8 +176,7 @@ class WrapTest {
             machine("of-" + name).run("head -c 1048576 /dev/urandom >$D/" + name);
         }
         WrapMachine small = machine("small");
-        ToolResult result =
-                only(small.wrap(small.config().capacity("1MiB")).run(List.of("true")));
+        ToolResult result = only(small.wrap(small.config().capacity("1MiB")).run(List.of("true")));
         assertTrue(Files.exists(small.files.resolve("c")), result::toString);
         assertEquals(Map.of("beyond the capacity of 1 MiB", 2), result.skipped());
     }
@@ -191,13 +190,12 @@ class WrapTest {
         setAges(Duration.ofDays(80));
         WrapMachine second = WrapMachine.of(directory.resolve("second"), "", layer);
         assertEquals(3, only(second.run("cat $D/one.bin")).fetched());
-        try (Stream<Path> entries = entries()) {
-            assertEquals(
-                    List.of(id("one.bin").hash().hex()),
-                    entries.filter(entry -> age(entry).toDays() < 1)
-                            .map(entry -> entry.getFileName().toString().replace(".entry", ""))
-                            .toList());
-        }
+        assertEquals(
+                List.of(id("one.bin").hash().hex()),
+                entries().stream()
+                        .filter(entry -> age(entry).toDays() < 1)
+                        .map(entry -> entry.getFileName().toString().replace(".entry", ""))
+                        .toList());
         setAges(Duration.ofDays(92));
         WrapMachine third = WrapMachine.of(directory.resolve("third"), "", layer);
         third.run("printf new >$D/new");
@@ -208,9 +206,10 @@ class WrapTest {
         assertEquals(Map.of("unused for 90 days", 3), left.skipped());
     }
 
-    private Stream<Path> entries() throws IOException {
-        return Files.walk(directory.resolve("shared"))
-                .filter(file -> file.toString().endsWith(".entry"));
+    private List<Path> entries() throws IOException {
+        try (Stream<Path> files = Files.walk(directory.resolve("shared"))) {
+            return files.filter(file -> file.toString().endsWith(".entry")).toList();
+        }
     }
 
     private static Duration age(Path file) {
@@ -222,10 +221,8 @@ class WrapTest {
     }
 
     private void setAges(Duration age) throws IOException {
-        try (Stream<Path> entries = entries()) {
-            for (Path entry : entries.toList()) {
-                Files.setLastModifiedTime(entry, FileTime.from(Instant.now().minus(age)));
-            }
+        for (Path entry : entries()) {
+            Files.setLastModifiedTime(entry, FileTime.from(Instant.now().minus(age)));
         }
     }
 

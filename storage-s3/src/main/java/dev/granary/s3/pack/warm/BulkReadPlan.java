@@ -21,9 +21,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 
-/**
- * The plan of a {@link BulkEntryReader}. Immutable while it is carried out.
- */
+/** The plan of a {@link BulkEntryReader}. Immutable while it is carried out. */
 public final class BulkReadPlan {
     /** The largest number of unpacked entries in a plan. */
     public static final int MAX_UNPACKED = 100_000;
@@ -166,7 +164,8 @@ public final class BulkReadPlan {
     public long limit(long enoughBytes) {
         long before = entries();
         ranges.sort(Comparator.comparingLong(
-                (PackRange range) -> range.pack().name().generation()).reversed());
+                        (PackRange range) -> range.pack().name().generation())
+                .reversed());
         long bytes = 0;
         int kept = 0;
         while (kept < ranges.size() && bytes < enoughBytes) {
