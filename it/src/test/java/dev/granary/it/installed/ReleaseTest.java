@@ -84,7 +84,8 @@ class ReleaseTest {
             if (!files.contains(file)) {
                 continue;
             }
-            for (String suffix : Stream.concat(Stream.of(".asc"), CHECKSUMS.stream()).toList()) {
+            for (String suffix :
+                    Stream.concat(Stream.of(".asc"), CHECKSUMS.stream()).toList()) {
                 assertTrue(bundle.containsKey(file + suffix), file + suffix);
             }
             assertTrue(expected.contains(file) || file.matches(".*-tests\\.jar|.*\\.json"), file);
@@ -208,8 +209,8 @@ class ReleaseTest {
             if (!file.getKey().endsWith("-cyclonedx.json")) {
                 continue;
             }
-            JsonObject list = JsonParser.parseString(new String(file.getValue(), UTF_8))
-                    .getAsJsonObject();
+            JsonObject list =
+                    JsonParser.parseString(new String(file.getValue(), UTF_8)).getAsJsonObject();
             for (JsonElement element : list.getAsJsonArray("components")) {
                 JsonObject component = element.getAsJsonObject();
                 String group = component.get("group").getAsString();
