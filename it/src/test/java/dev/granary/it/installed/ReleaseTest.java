@@ -198,8 +198,11 @@ class ReleaseTest {
             Files.createDirectories(copy.resolveSibling("."));
             Files.write(copy, file.getValue());
         }
-        shell("find files -name '*.asc' -print0 | xargs -0 -n 1 gpg --homedir k -q --batch"
-                + " --verify");
+        shell("""
+                find files -name '*.asc' | while read -r file; do
+                  gpg --homedir k -q --batch --verify "$file" "${file%.asc}" || exit 1
+                done
+                """);
     }
 
     /** The licences of the components in the lists of dependencies are those of the file. */
