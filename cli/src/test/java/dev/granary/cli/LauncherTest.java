@@ -189,7 +189,7 @@ class LauncherTest {
         run(0, "mvn", "deploy", "-q");
         run(0, "mvn", "-pl", "install-tools", "verify");
         assertEquals(
-                List.of("-Ppublish -q install", "-Ppublish deploy -q", "-pl install-tools verify"),
+                List.of("-Pbom -q install", "-Pbom deploy -q", "-pl install-tools verify"),
                 Files.readAllLines(called));
     }
 

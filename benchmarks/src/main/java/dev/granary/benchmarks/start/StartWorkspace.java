@@ -138,7 +138,8 @@ final class StartWorkspace extends Workspace {
                 .getLocation()
                 .getPath());
         try (Stream<Path> files = Files.list(classes.resolveSibling("."))) {
-            Path jar = files.filter(file -> file.toString().matches(".*-SNAPSHOT\\.jar"))
+            Path jar = files.filter(
+                            file -> file.toString().matches(".*/granary-benchmarks-[^/]*\\.jar"))
                     .findFirst()
                     .orElse(classes);
             return Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))

@@ -1,34 +1,29 @@
 package dev.granary.it.installed;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.Sha256;
 import dev.granary.testing.SystemTool;
 
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 
 /** Tests of the artifacts that {@code ./granary mvn install} makes, and of the bom. */
 class InstallTest {
     private static final Pattern MANAGED = Pattern.compile(
             "(?s)<dependency>\\s*<groupId>dev\\.granary</groupId>\\s*<artifactId>([^<]+)<");
+    private static final Pattern COMPARED = Pattern.compile("<include>(dev\\.[^<]+)<");
     private static final Pattern LWJGL = Pattern.compile("<lwjgl.version>([^<]+)<");
 
     @Test
@@ -70,6 +65,17 @@ class InstallTest {
         }
     }
 
+    @Test
+    @DisplayName("a release compares the packages of api.txt with those of the last release")
+    void compared() throws IOException {
+        TreeSet<String> packages = new TreeSet<>();
+        for (String type : Files.readAllLines(Path.of("src/test/resources/api.txt"))) {
+            packages.add(type.replaceFirst("\\.[A-Z].*", ""));
+        }
+        String parent = Files.readString(LocalRepository.TREE.resolve("pom.xml"));
+        assertEquals(packages, new TreeSet<>(groups(COMPARED, parent)));
+    }
+
     private static List<String> groups(Pattern pattern, String text) {
         return pattern.matcher(text)
                 .results()
@@ -105,68 +111,5 @@ class InstallTest {
                 assertTrue(result.out().lines().anyMatch(line -> line.endsWith(used)), used);
             }
         }
-    }
-
-    @Test
-    @Tag("exhaustive")
-    @DisplayName("install puts jars, sources, Javadoc and poms into an empty HOME, and those of two"
-            + " directories are equal byte for byte")
-    void reproducible(@TempDir Path directory) throws Exception {
-        Assumptions.assumeTrue(SystemTool.run("mvn", "--version"), "no mvn on the PATH");
-        List<Map<String, String>> installed = new ArrayList<>();
-        for (String name : List.of("one", "another/place")) {
-            installed.add(install(directory.resolve(name)));
-        }
-        assertEquals(installed.get(0), installed.get(1));
-        for (String module : LocalRepository.PUBLISHED) {
-            String artifact = LocalRepository.artifact(LocalRepository.TREE.resolve(module));
-            Path sources = LocalRepository.TREE.resolve(module).resolve("src");
-            boolean hasModule = Files.isDirectory(sources);
-            boolean hasClasses = Files.isDirectory(sources.resolve("main/java/dev"));
-            String file = artifact + "-" + LocalRepository.version();
-            assertTrue(installed.getFirst().containsKey(file + ".pom"), file);
-            assertEquals(hasModule, installed.getFirst().containsKey(file + ".jar"), file);
-            assertEquals(hasModule, installed.getFirst().containsKey(file + "-sources.jar"), file);
-            assertEquals(hasClasses, installed.getFirst().containsKey(file + "-javadoc.jar"), file);
-        }
-    }
-
-    /**
-     * Installs from a copy of the tree with an empty home; returns the files with their digests.
-     */
-    private static Map<String, String> install(Path place) throws Exception {
-        Path tree = LocalRepository.copySources(place.resolve("tree"));
-        Path home = Files.createDirectories(place.resolve("home"));
-        InstalledProgram.Result result = InstalledProgram.of(List.of(
-                        "./granary",
-                        "mvn",
-                        "-q",
-                        "-B",
-                        "-ntp",
-                        "-gs",
-                        LocalRepository.settings(place).toString(),
-                        "-DskipTests",
-                        "-Dspotless.check.skip",
-                        "-Dcheckstyle.skip",
-                        "install"))
-                .directory(tree)
-                .variables(Map.of("HOME", home.toString()))
-                .run();
-        assertEquals(0, result.exitCode(), result::toString);
-        Map<String, String> digests = new TreeMap<>();
-        try (Stream<Path> files = Files.walk(home.resolve(".m2/repository/dev/granary"))) {
-            for (Path file : files.toList()) {
-                String name = String.valueOf(file.getFileName());
-                if (name.endsWith(".jar") || name.endsWith(".pom")) {
-                    digests.put(name, digest(file));
-                }
-            }
-        }
-        assertFalse(digests.isEmpty());
-        return digests;
-    }
-
-    private static String digest(Path file) throws IOException {
-        return Sha256.of(Files.readAllBytes(file)).hex();
     }
 }

@@ -22,6 +22,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** Tests of the Debian package: built from the jars, unpacked in an empty root, and used there. */
@@ -76,8 +77,13 @@ class PackageTest {
     void installed() throws Exception {
         Assumptions.assumeTrue(Files.exists(Path.of("/usr/bin/dpkg-deb")), "no dpkg-deb");
         Path out = directory.resolve("out");
+        Path jars = Files.writeString(
+                directory.resolve("bom.json"),
+                "{\n  \"components\" : [\n    {\"type\": \"library\"}\n  ]\n}\n");
         Map<String, String> building = Map.of(
-                "JAVA_HOME", System.getProperty("java.home"), "GRANARY_CLASSPATH", classPath());
+                "JAVA_HOME", System.getProperty("java.home"),
+                "GRANARY_CLASSPATH", classPath(),
+                "GRANARY_SBOM", jars.toString());
         String built = run(building, HOME.resolve("package/build").toString(), out.toString())
                 .succeeds()
                 .text();
@@ -152,6 +158,11 @@ class PackageTest {
                 && run(Map.of(), "id", "-u").text().equals("0\n")) {
             image(deb);
         }
+
+        Path list = root.resolve("opt/granary/sbom.cdx.json");
+        assertTrue(Pattern.compile("platform.*JDK.*\\R.*library")
+                .matcher(Files.readString(list))
+                .find());
 
         Path share = root.resolve("usr/share");
         run(
