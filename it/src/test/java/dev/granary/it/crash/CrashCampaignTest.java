@@ -19,7 +19,7 @@ import java.util.SplittableRandom;
 
 /** Short run of the crash benchmark. */
 final class CrashCampaignTest {
-    private static final int KILLS = TestRuns.count(3);
+    private static final int KILLS = TestRuns.count(6);
     private static final long SEED = 1;
 
     @TempDir
