@@ -1,8 +1,10 @@
 package dev.granary.wrap;
 
 import dev.granary.cache.CompileException;
+import dev.granary.cache.Deadline;
 import dev.granary.cache.Id;
 import dev.granary.cache.StoreResult;
+import dev.granary.cache.support.DaemonThreads;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
@@ -16,6 +18,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -43,7 +46,8 @@ final class Publisher implements AutoCloseable {
     }
 
     /**
-     * Publishes what a tool has added since the last call, and waits for at most {@code limit}.
+     * Publishes what a tool has added since the last call, and waits for at most {@code limit}, and
+     * for the last uploads no longer than the configured limit.
      *
      * @param isEnded whether the program has ended by itself
      */
@@ -54,18 +58,22 @@ final class Publisher implements AutoCloseable {
         }
         Granary open = open();
         FileEngine engine = new FileEngine(run.target());
+        Deadline deadline = Deadline.after(limit);
+        boolean isInTime = true;
         int waiting = 0;
         long waitingBytes = 0;
         for (FileEngine.Source source : additions) {
             waitingBytes += source.bytes();
             if (++waiting > MAX_WAITING || waitingBytes > MAX_WAITING_BYTES) {
-                if (config.capacityBytes() == 0) { // nothing but memory keeps them for the upload
-                    open.flush(limit);
-                } else {
-                    open.flushLocal(limit);
-                }
+                isInTime = config.capacityBytes() == 0 // only memory keeps them for the upload
+                        ? open.flush(left(deadline))
+                        : open.flushLocal(left(deadline));
                 waiting = 1;
                 waitingBytes = source.bytes();
+            }
+            if (!isInTime) {
+                run.skip("not published within the wait; --wait sets it", 1);
+                continue;
             }
             try {
                 if (open.lookup(engine, source).source() != PrimitiveSource.COMPILED) {
@@ -75,21 +83,36 @@ final class Publisher implements AutoCloseable {
                 run.skip(e.buildLog(), 1);
             }
         }
-        open.flush(limit);
+        open.flush(Collections.min(List.of(left(deadline), config.flushLimit())));
     }
 
-    /** Tells all layers which of the fetched files the program has used. */
-    void noteUses(List<Id> used) throws ConfigException {
+    private static Duration left(Deadline deadline) {
+        return Duration.ofNanos(deadline.left());
+    }
+
+    /**
+     * Tells all layers which of the fetched files the program has used, and waits for at most
+     * {@code limit}: a shared directory may be on a file server that does not answer.
+     */
+    void noteUses(List<Id> used, Duration limit) throws ConfigException {
         if (used.isEmpty()) {
             return;
         }
         used.forEach(open()::noteUse);
-        for (BucketConfig layer : config.buckets()) {
-            if (layer instanceof BucketConfig.Directory shared) { // has no notes
-                try (SharedDirectory directory = TierFactory.shared(shared)) {
-                    used.forEach(directory::noteUse);
+        Thread notes = DaemonThreads.named("granary-notes").newThread(() -> {
+            for (BucketConfig layer : config.buckets()) {
+                if (layer instanceof BucketConfig.Directory shared) { // has no notes
+                    try (SharedDirectory directory = TierFactory.shared(shared)) {
+                        used.forEach(directory::noteUse);
+                    }
                 }
             }
+        });
+        notes.start();
+        try {
+            notes.join(limit);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 

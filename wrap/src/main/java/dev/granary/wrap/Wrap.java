@@ -159,8 +159,8 @@ public record Wrap(
             ScheduledExecutorService ticks =
                     Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("granary-wrap"));
             if (!isReadOnly && !every.isZero()) {
-                Runnable look = () -> runs.forEach(run ->
-                        attempt(failures, run, () -> publisher.publish(run, false, afterwards)));
+                Runnable look = () -> runs.forEach(
+                        run -> attempt(failures, run, () -> publisher.publish(run, false, limit)));
                 ScheduledFuture<?> _ = ticks.scheduleWithFixedDelay(
                         look, every.toNanos(), every.toNanos(), TimeUnit.NANOSECONDS);
             }
@@ -170,11 +170,11 @@ public record Wrap(
             boolean isWhole = exitCode <= SIGNAL || exitCode >= NO_SIGNAL;
             boolean isIdle = ticks.awaitTermination(limit.toNanos(), TimeUnit.NANOSECONDS);
             if (!isReadOnly && isWhole && isIdle) {
-                runs.forEach(run ->
-                        attempt(failures, run, () -> publisher.publish(run, true, afterwards)));
+                runs.forEach(
+                        run -> attempt(failures, run, () -> publisher.publish(run, true, limit)));
             }
             for (ToolRun run : runs) {
-                attempt(failures, run, () -> publisher.noteUses(run.used()));
+                attempt(failures, run, () -> publisher.noteUses(run.used(), afterwards));
             }
         }
         failures.putAll(publisher.failures());

@@ -147,8 +147,9 @@ class WrapTest {
     }
 
     @Test
-    @DisplayName("what nobody has used for 90 days is not fetched, unless there are more notes of"
-            + " use than what could be saved is worth")
+    @DisplayName(
+            "files that were unused for 90 days are not fetched, unless there are more notes of"
+                    + " use than what could be saved is worth")
     void unused() throws Exception {
         machine("first").run(WRITE_MANY);
         try (LaterServer later =
@@ -182,8 +183,9 @@ class WrapTest {
     }
 
     @Test
-    @DisplayName("of a shared directory, what nobody has used for 90 days is not fetched; a program"
-            + " that opens a file uses it")
+    @DisplayName(
+            "of a shared directory, files that were unused for 90 days are not fetched; a program"
+                    + " that opens a file uses it")
     void unusedInDirectory() throws Exception {
         String layer = "file://" + directory.resolve("shared");
         WrapMachine.of(directory.resolve("first"), "", layer).run(WRITE_THREE);
