@@ -12,6 +12,9 @@ import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.contract.TestKeys;
+import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.EntryFormat.Compression;
+import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.cache.format.EntrySigner;
 import dev.granary.cache.format.TrustPolicy;
 import dev.granary.cache.format.TrustPolicy.Mode;
@@ -26,6 +29,7 @@ import org.junit.jupiter.api.Test;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
@@ -37,6 +41,9 @@ class TrustTest {
     private static final EntrySigner CI = TestKeys.signer("ci", 1);
     private static final TrustPolicy REQUIRE = TestKeys.policy(Mode.REQUIRE, "ci", 1);
     private static final int ATTACKS = 400;
+
+    /** The form, the name "ci" with its length, and the signature of the root. */
+    private static final int SHARED_BYTES = 2 + 2 + 64;
 
     private final SplittableRandom random = TestSeed.random("TrustTest");
     private final TestEntries entries = new TestEntries("TrustTest");
@@ -177,14 +184,47 @@ class TrustTest {
     }
 
     @Test
-    @DisplayName("a signature survives packs and their compaction")
+    @DisplayName("the entries of a pack that its process signed share a signature, also after a"
+            + " compaction; an entry that it passes on keeps its own")
     void packed() throws Exception {
+        MemoryObjectStore unpacked = store;
+        assertThat(tier(TrustPolicy.OFF).store(signed)).isStored();
+        Entry passedOn = assertThat(tier(TrustPolicy.OFF).load(entry.id())).isHit();
+        List<Entry> all = new ArrayList<>(List.of(passedOn));
+        IntStream.range(0, 5).forEach(i -> all.add(CI.sign(entries.entry(100 * i))));
         PackFixture packs = new PackFixture("TrustTest");
-        packs.publish(signed);
+        PackFixture.publish(packs.publisher(), all);
         packs.publish(CI.sign(entries.entry(100)));
-        packs.compact();
-        store = packs.store;
-        Entry read = assertThat(tier(REQUIRE).load(entry.id())).isHit();
-        assertEquals(signed.binaries(), read.binaries());
+        for (boolean isCompacted : List.of(false, true)) {
+            if (isCompacted) {
+                packs.compact();
+            }
+            store = packs.store;
+            assertThat(tier(REQUIRE).load(entry.id())).isHitOf(signed);
+            assertEquals(signature(entry, unpacked), signature(entry, packs.store));
+            Set<String> shared = new TreeSet<>();
+            for (Entry each : all.subList(1, all.size())) {
+                assertThat(tier(REQUIRE).load(each.id())).isHitOf(each);
+                shared.add(signature(each, packs.store).substring(0, 2 * SHARED_BYTES));
+            }
+            assertEquals(1, shared.size());
+        }
+    }
+
+    private String signature(Entry of, MemoryObjectStore bucket) {
+        store = bucket;
+        Entry read = assertThat(tier(TrustPolicy.OFF).load(of.id())).isHit();
+        byte[] stored = EntryFormat.encode(read, Compression.NONE, WriteAttemptId.NONE);
+        int unsigned = EntryFormat.encode(
+                        Entry.of(
+                                read.id(),
+                                read.binaries(),
+                                read.compileTime(),
+                                read.metadata().orElseThrow()),
+                        Compression.NONE,
+                        WriteAttemptId.NONE)
+                .length;
+        int end = stored.length - (int) read.binaries().byteSize();
+        return HexFormat.of().formatHex(stored, end - (stored.length - unsigned), end);
     }
 }

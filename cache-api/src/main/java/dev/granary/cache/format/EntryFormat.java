@@ -109,13 +109,35 @@ public final class EntryFormat {
                 : UnhashedSections.unsigned(entry.metadata());
     }
 
-    static Entry signed(Entry entry, EntrySignature signature) {
+    static Entry signed(Entry entry, EntrySignature signature, @Nullable EntrySigner signer) {
         return Entry.ofStored(
                 entry.id(),
                 entry.binaries(),
                 entry.compileTime(),
                 entry.contentHash(),
-                new UnhashedSections(unhashed(entry).metadata(), signature.encoded()));
+                new UnhashedSections(
+                        unhashed(entry).metadata(), signature.encoded(), false, signer));
+    }
+
+    /** Returns an encoded entry with another signature; all else is copied. */
+    public static byte[] withSignature(byte[] stored, EntrySignature signature) {
+        if (!(EntryHeader.read(MemorySegment.ofArray(stored))
+                instanceof EntryHeader.Read.Ok(EntryHeader header))) {
+            throw new IllegalArgumentException("Not an entry");
+        }
+        EntrySection.Encoded section =
+                EntrySection.encode(EntrySection.SIGNATURE, signature.encoded(), Compression.NONE);
+        List<EntrySection> rows = new ArrayList<>(header.sections());
+        EntrySection replaced = rows.set(FIRST_BINARY - 1, section.row());
+        int length = stored.length + (int) (section.row().storedLength() - replaced.storedLength());
+        ByteBuffer out = ByteBuffer.allocate(length);
+        new EntryHeader(length, header.compileNanos(), header.putId(), header.contentHash(), rows)
+                .writeTo(out);
+        int start = out.position();
+        int small = (int) (rows.get(0).storedLength() + rows.get(1).storedLength());
+        int rest = start + small + (int) replaced.storedLength();
+        out.put(stored, start, small).put(section.stored().asByteBuffer());
+        return out.put(stored, rest, stored.length - rest).array();
     }
 
     private static long length(List<MemorySegment> parts) {
@@ -198,8 +220,8 @@ public final class EntryFormat {
                     "the schema of the key is newer than this version supports");
         }
         KernelBinaries verified = KernelBinaries.ofSegments(binaries);
-        if (verification == VerificationLevel.CONTENT_HASH
-                && !Entry.contentHash(id, verified).equals(header.contentHash())) {
+        boolean isHashed = verification == VerificationLevel.CONTENT_HASH;
+        if (isHashed && !Entry.contentHash(id, verified).equals(header.contentHash())) {
             return new LoadResult.Damaged(
                     DamageKind.CORRUPT, "the content does not match its SHA-256");
         }
@@ -208,7 +230,7 @@ public final class EntryFormat {
                 verified,
                 Duration.ofNanos(header.compileNanos()),
                 header.contentHash(),
-                new UnhashedSections(metadata, signature)));
+                new UnhashedSections(metadata, signature, isHashed, null)));
     }
 
     /** Decodes and verifies an entry whose id is not known, otherwise like {@link #decode}. */
@@ -230,12 +252,20 @@ public final class EntryFormat {
     /**
      * The sections that the content hash does not cover. An entry that is encoded again keeps their
      * stored bytes; metadata is decoded on access.
+     *
+     * @param isHashed whether the content was compared with the hash in the header
+     * @param signer the signer that made the signature in this process
      */
-    record UnhashedSections(MemorySegment metadata, MemorySegment signature)
+    record UnhashedSections(
+            MemorySegment metadata,
+            MemorySegment signature,
+            boolean isHashed,
+            @Nullable EntrySigner signer)
             implements Supplier<Optional<EntryMetadata>> {
         static UnhashedSections unsigned(Optional<EntryMetadata> metadata) {
             byte[] encoded = metadata.map(MetadataCodec::encode).orElseGet(() -> new byte[0]);
-            return new UnhashedSections(MemorySegment.ofArray(encoded), MemorySegment.NULL);
+            return new UnhashedSections(
+                    MemorySegment.ofArray(encoded), MemorySegment.NULL, false, null);
         }
 
         @Override

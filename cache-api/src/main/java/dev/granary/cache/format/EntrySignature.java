@@ -11,14 +11,19 @@ import java.nio.ByteBuffer;
 import java.security.GeneralSecurityException;
 import java.security.PublicKey;
 import java.security.Signature;
-import java.util.Arrays;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
  * The signature of an entry: Ed25519 (RFC 8032), with the name of its key. It covers the format,
  * the name of the key, the id with its target, the binaries, the compile time and the metadata.
  * Immutable and thread-safe.
+ *
+ * <p>Entries that are published together share the signature of the root of their hash tree (as in
+ * RFC 6962), and each has the hashes beside its path to the root: one check is enough for all.
  */
 public final class EntrySignature {
     /** The algorithm, by its name in Java and in RFC 8410. */
@@ -28,36 +33,61 @@ public final class EntrySignature {
     public static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9._-]{0,62}");
 
     /** The start of each signed message: signatures of other things by the key fit no entry. */
-    private static final byte[] CONTEXT = "granary entry\0".getBytes(US_ASCII);
+    private static final byte[] CONTEXT = "granary entries\0".getBytes(US_ASCII);
 
-    private static final int MAX_MESSAGE_BYTES = 256;
     private static final byte FORM = 1;
     private static final int BYTES = 64;
 
+    /** The length without the name of the key and the hashes beside the path. */
+    private static final int FIXED_BYTES = 2 + BYTES + Integer.BYTES;
+
+    /** The depth of the largest tree: of 262,144 entries. */
+    static final int MAX_DEPTH = 18;
+
     private final String keyName;
     private final byte[] value;
+    private final int index; // of the leaf; its bits tell on which side each hash is
+    private final List<Sha256> path; // from the leaf to the root
 
-    EntrySignature(String keyName, byte[] value) {
+    /** A hash of a tree whose root has a verified signature. */
+    record Verified(ByteBuffer signature, Sha256 hash) {}
+
+    EntrySignature(String keyName, byte[] value, int index, List<Sha256> path) {
         this.keyName = keyName;
         this.value = value;
+        this.index = index;
+        this.path = path;
     }
 
     /** Returns the signature of an entry; empty if it has none, or one of another form. */
     public static Optional<EntrySignature> of(Entry entry) {
         ByteBuffer in = EntryFormat.unhashed(entry).signature().asByteBuffer();
-        if (in.remaining() <= 2 + BYTES
-                || in.get() != FORM
-                || (in.get() & 0xff) != in.remaining() - BYTES) {
+        if (in.remaining() <= FIXED_BYTES || in.get() != FORM) {
             return Optional.empty();
         }
-        byte[] name = new byte[in.remaining() - BYTES];
-        in.get(name);
-        String keyName = new String(name, US_ASCII);
-        byte[] value = new byte[BYTES];
-        in.get(value);
-        return NAME.matcher(keyName).matches()
-                ? Optional.of(new EntrySignature(keyName, value))
+        int nameBytes = in.get() & 0xff;
+        int pathBytes = in.remaining() + 2 - FIXED_BYTES - nameBytes;
+        if (pathBytes < 0
+                || pathBytes % Sha256.BYTES != 0
+                || pathBytes / Sha256.BYTES > MAX_DEPTH) {
+            return Optional.empty();
+        }
+        String keyName = new String(take(in, nameBytes), US_ASCII);
+        byte[] value = take(in, BYTES);
+        int index = in.getInt();
+        List<Sha256> path = new ArrayList<>();
+        while (in.hasRemaining()) {
+            path.add(Sha256.ofDigest(take(in, Sha256.BYTES)));
+        }
+        return NAME.matcher(keyName).matches() && index >>> path.size() == 0
+                ? Optional.of(new EntrySignature(keyName, value, index, path))
                 : Optional.empty();
+    }
+
+    private static byte[] take(ByteBuffer in, int length) {
+        byte[] taken = new byte[length];
+        in.get(taken);
+        return taken;
     }
 
     /** Returns the name of the key, which anybody may have written. */
@@ -65,49 +95,93 @@ public final class EntrySignature {
         return keyName;
     }
 
-    /** Returns true if {@code key} made this signature for {@code entry} as it is in memory. */
-    boolean isBy(PublicKey key, Entry entry) {
+    /**
+     * Returns true if {@code key} made this signature for {@code entry}.
+     *
+     * @param known what was verified before with that key; what is verified now is added
+     */
+    boolean isBy(PublicKey key, Entry entry, Set<Verified> known) {
+        ByteBuffer tree = ByteBuffer.wrap(value);
+        List<Verified> reached = new ArrayList<>();
+        Sha256 hash = leaf(entry);
+        int level = 0;
+        while (!known.contains(new Verified(tree, hash))) {
+            reached.add(new Verified(tree, hash));
+            if (level == path.size()) {
+                if (!isBy(key, message(hash, keyName))) {
+                    return false;
+                }
+                break;
+            }
+            Sha256 beside = path.get(level);
+            reached.add(new Verified(tree, beside));
+            hash = (index >> level & 1) == 0 ? node(hash, beside) : node(beside, hash);
+            level++;
+        }
+        known.addAll(reached);
+        return true;
+    }
+
+    private boolean isBy(PublicKey key, byte[] message) {
         try {
             Signature verifier = Signature.getInstance(ALGORITHM);
             verifier.initVerify(key);
-            verifier.update(message(entry, keyName));
+            verifier.update(message);
             return verifier.verify(value);
         } catch (GeneralSecurityException e) {
             return false;
         }
     }
 
-    /** Returns what stands for this signature of this entry among all. */
-    Sha256 digest(Entry entry) {
-        byte[] message = message(entry, keyName);
-        byte[] all = Arrays.copyOf(message, message.length + BYTES);
-        System.arraycopy(value, 0, all, message.length, BYTES);
-        return Sha256.of(all);
-    }
-
-    /** Returns the signed bytes of an entry. The hash of the content is computed anew. */
-    static byte[] message(Entry entry, String keyName) {
+    /** Returns what is signed for a tree of that root. */
+    static byte[] message(Sha256 root, String keyName) {
         byte[] name = keyName.getBytes(US_ASCII);
-        byte[] metadata = EntryFormat.unhashed(entry).metadata().toArray(ValueLayout.JAVA_BYTE);
-        ByteBuffer out = ByteBuffer.allocate(MAX_MESSAGE_BYTES)
+        return ByteBuffer.allocate(CONTEXT.length + 1 + name.length + Sha256.BYTES)
                 .put(CONTEXT)
-                .putShort((short) EntryFormat.VERSION)
                 .put((byte) name.length)
                 .put(name)
-                .putLong(EntryFormat.compileNanos(entry))
-                .put(Entry.contentHash(entry.id(), entry.binaries()).bytes())
-                .put(Sha256.of(metadata).bytes());
-        return Arrays.copyOf(out.array(), out.position());
+                .put(root.bytes())
+                .array();
+    }
+
+    /**
+     * Returns the hash of an entry in a tree. The hash of the content is computed, unless the
+     * decoder of the entry has done so.
+     */
+    static Sha256 leaf(Entry entry) {
+        EntryFormat.UnhashedSections unhashed = EntryFormat.unhashed(entry);
+        byte[] metadata = unhashed.metadata().toArray(ValueLayout.JAVA_BYTE);
+        Sha256 content = unhashed.isHashed()
+                ? entry.contentHash()
+                : Entry.contentHash(entry.id(), entry.binaries());
+        return Sha256.of(
+                ByteBuffer.allocate(1 + Short.BYTES + Long.BYTES + Sha256.BYTES + Sha256.BYTES)
+                        .put((byte) 0)
+                        .putShort((short) EntryFormat.VERSION)
+                        .putLong(EntryFormat.compileNanos(entry))
+                        .put(content.bytes())
+                        .put(Sha256.of(metadata).bytes())
+                        .array());
+    }
+
+    static Sha256 node(Sha256 left, Sha256 right) {
+        return Sha256.of(ByteBuffer.allocate(1 + Sha256.BYTES + Sha256.BYTES)
+                .put((byte) 1)
+                .put(left.bytes())
+                .put(right.bytes())
+                .array());
     }
 
     /** Returns the stored form. */
     MemorySegment encoded() {
         byte[] name = keyName.getBytes(US_ASCII);
-        return MemorySegment.ofArray(ByteBuffer.allocate(2 + name.length + BYTES)
+        ByteBuffer out = ByteBuffer.allocate(FIXED_BYTES + name.length + path.size() * Sha256.BYTES)
                 .put(FORM)
                 .put((byte) name.length)
                 .put(name)
                 .put(value)
-                .array());
+                .putInt(index);
+        path.forEach(hash -> out.put(hash.bytes()));
+        return MemorySegment.ofArray(out.array());
     }
 }

@@ -3,8 +3,8 @@ package dev.granary.cache.format;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.LoadResult.DamageKind;
-import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
+import dev.granary.cache.format.EntrySignature.Verified;
 import dev.granary.cache.support.Warnings;
 
 import java.security.PublicKey;
@@ -16,19 +16,19 @@ import java.util.concurrent.ConcurrentHashMap;
 /**
  * The decision whether entries of one place may be used: which signatures count there. Thread-safe.
  *
- * <p>Verified signatures are remembered, each with all bytes that it covers, since a check takes
- * half a millisecond.
+ * <p>What was verified is remembered, since a check takes half a millisecond.
  */
 public final class TrustPolicy {
     /** The policy of a place whose writers are trusted. */
     public static final TrustPolicy OFF = new TrustPolicy(Mode.OFF, "", Map.of());
 
-    private static final int MAX_VERIFIED = 10_000;
+    /** The largest number of hashes that are remembered for a key, each in some 150 bytes. */
+    private static final int MAX_VERIFIED = 50_000;
 
     private final Mode mode;
     private final String place;
     private final Map<String, Optional<PublicKey>> keys;
-    private final Set<Sha256> verified = ConcurrentHashMap.newKeySet();
+    private final Map<String, Set<Verified>> verified = new ConcurrentHashMap<>(); // by key
 
     /** Treatment of entries without a signature that counts. */
     public enum Mode {
@@ -115,17 +115,12 @@ public final class TrustPolicy {
         if (key.isEmpty()) {
             return Optional.of("it is signed by " + name + ", which was revoked");
         }
-        Sha256 digest = signature.get().digest(entry);
-        if (verified.contains(digest)) {
-            return Optional.empty();
+        Set<Verified> known = verified.computeIfAbsent(name, _ -> ConcurrentHashMap.newKeySet());
+        if (known.size() >= MAX_VERIFIED) {
+            known.clear();
         }
-        if (!signature.get().isBy(key.get(), entry)) {
-            return Optional.of("the signature by " + name + " is of something else");
-        }
-        if (verified.size() >= MAX_VERIFIED) {
-            verified.clear();
-        }
-        verified.add(digest);
-        return Optional.empty();
+        return signature.get().isBy(key.get(), entry, known)
+                ? Optional.empty()
+                : Optional.of("the signature by " + name + " is of something else");
     }
 }

@@ -17,17 +17,24 @@ import dev.granary.cache.contract.TestKeys;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
 import dev.granary.cache.format.EntryFormat.WriteAttemptId;
+import dev.granary.cache.format.EntrySignature.Verified;
 import dev.granary.cache.format.TrustPolicy.Mode;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.security.PublicKey;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.IntStream;
 
 /** Tests of signatures and of the policies that require them. */
 class EntrySignatureTest {
@@ -48,7 +55,7 @@ class EntrySignatureTest {
 
     /** Returns the signature of an entry on another one, as an attacker moves it. */
     private static Entry withSignatureOf(Entry signed, Entry other) {
-        return EntryFormat.signed(other, EntrySignature.of(signed).orElseThrow());
+        return EntryFormat.signed(other, EntrySignature.of(signed).orElseThrow(), null);
     }
 
     private void assertRefused(String cause, Entry presented) {
@@ -71,7 +78,7 @@ class EntrySignatureTest {
         assertEquals(entry.contentHash(), again.contentHash());
         int bytes = EntryFormat.encode(signed, Compression.NONE, WriteAttemptId.NONE).length
                 - EntryFormat.encode(entry, Compression.NONE, WriteAttemptId.NONE).length;
-        assertEquals(68, bytes);
+        assertEquals(72, bytes);
     }
 
     @Test
@@ -152,10 +159,79 @@ class EntrySignatureTest {
     }
 
     @Test
+    @DisplayName("entries that are signed together need one check; no entry counts with"
+            + " the signature of another, or with any byte of its own changed")
+    void together() {
+        TestEntries entries = new TestEntries("together");
+        for (int size : List.of(1, 2, 3, 4, 5, 8, 9, 33)) {
+            List<Entry> batch =
+                    IntStream.range(0, size).mapToObj(_ -> entries.entry(100)).toList();
+            List<EntrySignature> signatures =
+                    CI.sign(batch.stream().map(EntrySigner::leaf).toList());
+            Set<Verified> known = new HashSet<>();
+            PublicKey key = TestKeys.publicKey(1);
+            PublicKey wrongKey = TestKeys.publicKey(2);
+            for (int i = 0; i < size; i++) {
+                Entry each = batch.get(i);
+                Entry read = assertThat(EntryFormat.decode(
+                                MemorySegment.ofArray(EntryFormat.withSignature(
+                                        EntryBytesEditor.of(CI.sign(each), Compression.ZSTD)
+                                                .bytes(),
+                                        signatures.get(i))),
+                                each.id(),
+                                VerificationLevel.CONTENT_HASH))
+                        .isHit();
+                assertEquals(Optional.empty(), policy.objection(read));
+                EntrySignature signature = EntrySignature.of(read).orElseThrow();
+                assertTrue(
+                        signature.isBy(i == 0 ? key : wrongKey, read, known), "one check for all");
+                assertFalse(signature.isBy(wrongKey, read, new HashSet<>()));
+                assertEquals(Optional.empty(), EntrySigner.of(read), "it was stored");
+                Entry other = batch.get((i + 1) % size);
+                assertEquals(
+                        size == 1,
+                        TestKeys.policy(Mode.REQUIRE, "ci", 1)
+                                .objection(EntryFormat.signed(other, signature, null))
+                                .isEmpty());
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("a signature with any byte changed does not count")
+    void damaged() {
+        TestEntries entries = new TestEntries("damaged");
+        List<Entry> batch = List.of(entry, entries.entry(10), entries.entry(10));
+        EntrySignature signature =
+                CI.sign(batch.stream().map(EntrySigner::leaf).toList()).getFirst();
+        byte[] section = signature.encoded().toArray(ValueLayout.JAVA_BYTE);
+        assertEquals(Optional.empty(), policy.objection(withSection(section)));
+        for (int i = 0; i < section.length; i++) {
+            byte[] changed = section.clone();
+            changed[i] ^= 2;
+            for (byte[] bad : List.of(changed, Arrays.copyOf(section, i))) {
+                TrustPolicy unused = TestKeys.policy(Mode.REQUIRE, "ci", 1);
+                assertTrue(unused.objection(withSection(bad)).isPresent(), "byte " + i);
+            }
+        }
+    }
+
+    private Entry withSection(byte[] section) {
+        byte[] stored = EntryBytesEditor.of(entry, Compression.NONE)
+                .replace(2, section, section.length)
+                .resealed()
+                .bytes();
+        return assertThat(EntryFormat.decode(
+                        MemorySegment.ofArray(stored), VerificationLevel.CONTENT_HASH))
+                .isHit();
+    }
+
+    @Test
     @DisplayName("a section of another form is no signature")
     void otherForms() {
         for (String name : List.of("CI", "-i", "c/")) {
-            Entry other = EntryFormat.signed(entry, new EntrySignature(name, new byte[64]));
+            Entry other = EntryFormat.signed(
+                    entry, new EntrySignature(name, new byte[64], 0, List.of()), null);
             assertEquals(Optional.empty(), EntrySignature.of(other), name);
         }
     }

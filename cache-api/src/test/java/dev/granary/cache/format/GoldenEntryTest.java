@@ -28,6 +28,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -113,7 +114,7 @@ class GoldenEntryTest {
                 .isHit();
         EntrySignature signature = EntrySignature.of(read).orElseThrow();
         assertEquals("ci-2026", signature.keyName());
-        assertTrue(signature.isBy(TestKeys.publicKey(1), read));
+        assertTrue(signature.isBy(TestKeys.publicKey(1), read, new HashSet<>()));
         assertArrayEquals(
                 golden,
                 EntryFormat.encode(

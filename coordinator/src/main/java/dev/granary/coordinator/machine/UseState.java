@@ -99,9 +99,12 @@ record UseState(
         return ids.values().stream().mapToInt(hashes -> hashes.length).sum();
     }
 
-    /** Returns true if a note may be sent; a clock that was set back must not prevent it. */
+    /**
+     * Returns true if a note may be sent. A clock that was set back prevents it for two pauses at
+     * most; an attempt may also be later than this time because another process was faster.
+     */
     boolean isDue(long nowMillis) {
-        return nowMillis < triedMillis || nowMillis - triedMillis >= pauseMillis;
+        return Math.abs(nowMillis - triedMillis) >= pauseMillis;
     }
 
     /** Returns this state after the beginning of an attempt, so that no process makes another. */

@@ -371,6 +371,19 @@ class UseLogTest {
     }
 
     @Test
+    @DisplayName("of two processes that end at once the second sends nothing, also if it read the"
+            + " clock before the first did")
+    void endTogether() throws Exception {
+        run("a");
+        now = now.minusMillis(1);
+        run("b");
+        assertIds(note(), "a");
+        now = now.plus(HOUR.multipliedBy(2));
+        run("c");
+        assertIds(note(), "a", "b", "c");
+    }
+
+    @Test
     @DisplayName("a process without a local directory notes what it used itself, under a number of"
             + " its own")
     void withoutDirectory() throws Exception {

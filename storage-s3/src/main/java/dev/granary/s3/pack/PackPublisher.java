@@ -8,6 +8,8 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
 import dev.granary.cache.format.EntryFormat.WriteAttemptId;
+import dev.granary.cache.format.EntrySignature;
+import dev.granary.cache.format.EntrySigner;
 import dev.granary.cache.support.Warnings;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.format.PackBuilder;
@@ -19,6 +21,7 @@ import dev.granary.s3.store.StoreFailure;
 
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -47,6 +50,8 @@ public final class PackPublisher {
     private final PackNamer namer;
     private final Function<Entry, StoreResult> unpacked;
     private final Map<Sha256, PendingEntry> pending = new LinkedHashMap<>(); // guarded by this
+    private final Map<Sha256, Sha256> signed = new LinkedHashMap<>(); // guarded by this
+    private Optional<EntrySigner> signer = Optional.empty(); // guarded by this
     private PackBuilder open; // guarded by this
     private long openedAt; // guarded by this
 
@@ -99,6 +104,11 @@ public final class PackPublisher {
                 openedAt = register.ticker().nanos();
             }
             open.add(entry.id().hash(), encoded, TimeUnit.NANOSECONDS.convert(entry.compileTime()));
+            Optional<EntrySigner> here = EntrySigner.of(entry);
+            signer = signer.or(() -> here);
+            if (here.isPresent() && here.equals(signer)) {
+                signed.put(entry.id().hash(), EntrySigner.leaf(entry));
+            }
             pending.put(
                     entry.id().hash(),
                     new PendingEntry(encoded.length, new ArrayList<>(List.of(whenDone))));
@@ -120,6 +130,7 @@ public final class PackPublisher {
 
     /** Called with the lock held: other callers of {@code add} wait, which bounds the memory. */
     private void publish() {
+        signTogether();
         PackBuilder.Pack pack = open.build();
         open = new PackBuilder(keys.namespace(), register.random());
         Map<Sha256, PendingEntry> batch = new LinkedHashMap<>(pending);
@@ -146,6 +157,18 @@ public final class PackPublisher {
                     .forEach(one ->
                             one.complete(new StoreResult.Failed("the pack could not be written")));
         }
+    }
+
+    /** Gives the entries that this process has signed one signature, which is checked once. */
+    private void signTogether() {
+        if (signed.size() > 1) {
+            Iterator<EntrySignature> signatures =
+                    signer.orElseThrow().sign(List.copyOf(signed.values())).iterator();
+            signed.keySet()
+                    .forEach(id -> open.change(
+                            id, entry -> EntryFormat.withSignature(entry, signatures.next())));
+        }
+        signed.clear();
     }
 
     private StoreResult publishUnpacked(PackBuilder.Pack pack, PackLocation location) {

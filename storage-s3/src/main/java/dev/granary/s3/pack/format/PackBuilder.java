@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.UnaryOperator;
 import java.util.random.RandomGenerator;
 
 /**
@@ -103,6 +104,18 @@ public final class PackBuilder {
         if (added.putIfAbsent(id, new Added(entry, compileNanos)) == null) {
             bytes += entry.length;
         }
+    }
+
+    /** Changes the bytes of an entry that was added, unless it would not {@linkplain #fits fit}. */
+    public void change(Sha256 id, UnaryOperator<byte[]> change) {
+        added.computeIfPresent(id, (_, before) -> {
+            byte[] entry = change.apply(before.entry);
+            if (!fits(entry.length)) {
+                return before;
+            }
+            bytes += entry.length - before.entry.length;
+            return new Added(entry, before.compileNanos);
+        });
     }
 
     /** Returns true if no more entries should be added. */
