@@ -58,16 +58,6 @@ public final class KernelBinaries {
         return segments.isEmpty();
     }
 
-    /** Returns the number of binaries. */
-    public int count() {
-        return segments.size();
-    }
-
-    /** Returns the binary at {@code index}, from 0, read-only. */
-    public MemorySegment binary(int index) {
-        return segments.get(index);
-    }
-
     /** Returns all binaries in order, read-only. */
     public List<MemorySegment> segments() {
         return segments;

@@ -63,11 +63,8 @@ public final class Sha256 {
      */
     public static Sha256 parse(String hex) {
         if (!HEX.matcher(hex).matches()) {
-            String shown = hex.length() <= 80
-                    ? hex
-                    : hex.substring(0, 80) + "... (" + hex.length() + " characters)";
-            throw new IllegalArgumentException(
-                    "Not a name of 64 lower-case hexadecimal digits: " + shown);
+            throw new IllegalArgumentException("Not a name of 64 lower-case hexadecimal digits: "
+                    + hex.substring(0, Math.min(hex.length(), 80)));
         }
         return new Sha256(HexFormat.of().parseHex(hex));
     }

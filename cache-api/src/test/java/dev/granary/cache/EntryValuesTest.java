@@ -57,14 +57,15 @@ class EntryValuesTest {
         given[0] = 9;
         binaries.toByteArrays().getFirst()[1] = 9;
         assertArrayEquals(new byte[] {1, 2, 3}, binaries.toByteArrays().getFirst());
-        assertThrows(IllegalArgumentException.class, () -> binaries.binary(0)
-                .set(ValueLayout.JAVA_BYTE, 0, (byte) 9));
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> binaries.segments().get(0).set(ValueLayout.JAVA_BYTE, 0, (byte) 9));
         assertThrows(
                 UnsupportedOperationException.class, () -> binaries.segments().clear());
         List<MemorySegment> list = new ArrayList<>(List.of(MemorySegment.ofArray(new byte[1])));
         KernelBinaries binariesOfList = KernelBinaries.ofSegments(list);
         list.clear();
-        assertEquals(1, binariesOfList.count());
+        assertEquals(1, binariesOfList.segments().size());
     }
 
     @Test

@@ -99,7 +99,7 @@ public final class CcEngine implements Engine<CcEngine.Source, CcEngine.Function
     @Override
     public Function create(Source source, KernelBinaries binaries, BinaryKind kind)
             throws RestoreException {
-        if (kind != BinaryKind.KERNEL || binaries.count() != 1) {
+        if (kind != BinaryKind.KERNEL || binaries.segments().size() != 1) {
             throw new RestoreException("one shared library is needed");
         }
         return load(source, Primitive.Origin.RESTORED, binaries, Duration.ZERO);

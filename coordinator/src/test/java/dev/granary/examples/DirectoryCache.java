@@ -8,7 +8,6 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -47,7 +46,7 @@ public final class DirectoryCache implements PersistentCache {
             return StoreResult.DUPLICATE;
         }
         try {
-            byte[] bytes = EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.NONE);
+            byte[] bytes = EntryFormat.encode(entry, Compression.ZSTD);
             Files.createDirectories(directory);
             Path temporary = Files.createTempFile(directory, "new-", ".part");
             try {

@@ -11,7 +11,6 @@ import dev.granary.cache.Target;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.cache.format.TrustPolicy;
 
 import org.jspecify.annotations.Nullable;
@@ -297,7 +296,7 @@ public final class EntryFiles implements EntryCatalog {
      * @throws IllegalArgumentException if it is larger than {@link EntryFormat#MAX_BYTES}
      */
     static List<MemorySegment> encode(Entry entry) {
-        return EntryFormat.encodeParts(entry, Compression.NONE, WriteAttemptId.NONE);
+        return EntryFormat.encodeParts(entry, Compression.NONE);
     }
 
     static long length(List<MemorySegment> parts) {

@@ -15,7 +15,6 @@ import dev.granary.cache.contract.StoredEntry;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -67,8 +66,7 @@ class EntryFilesTest {
         Entry entry = entries.entry(1000);
         StoreResult.Stored stored = assertInstanceOf(StoreResult.Stored.class, files.store(entry));
         assertTrue(files.exists());
-        assertArrayEquals(
-                EntryFormat.encode(entry, Compression.NONE, WriteAttemptId.NONE), only().bytes());
+        assertArrayEquals(EntryFormat.encode(entry, Compression.NONE), only().bytes());
         assertEquals(
                 directory.resolve("v3/" + entry.id().target().path() + "/"
                         + entry.id().hash().hex().substring(0, 2) + "/"
@@ -121,8 +119,7 @@ class EntryFilesTest {
         assertDamaged(DamageKind.CORRUPT);
         only().overwrite(TestEntries.compressible(1000));
         assertDamaged(DamageKind.FOREIGN);
-        only().overwrite(EntryFormat.encode(
-                entries.entry(1000), Compression.NONE, WriteAttemptId.NONE));
+        only().overwrite(EntryFormat.encode(entries.entry(1000), Compression.NONE));
         assertDamaged(DamageKind.WRONG_KEY);
         assertEquals(1, listed().size());
     }

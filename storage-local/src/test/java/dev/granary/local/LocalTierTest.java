@@ -288,13 +288,14 @@ final class LocalTierTest {
             assertTrue(assertThat(tier.load(entry.id()))
                     .isHit()
                     .binaries()
-                    .binary(0)
+                    .segments()
+                    .get(0)
                     .isNative());
             MemorySegment inArena;
             try (Arena memory = Arena.ofConfined()) {
                 LoadResult loaded = tier.load(entry.id(), memory);
                 assertThat(loaded).isHitOf(entry);
-                inArena = assertThat(loaded).isHit().binaries().binary(0);
+                inArena = assertThat(loaded).isHit().binaries().segments().get(0);
                 assertTrue(inArena.isNative());
             }
             assertThrows(IllegalStateException.class, () -> inArena.get(ValueLayout.JAVA_BYTE, 0));

@@ -14,7 +14,6 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.contract.TestKeys;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.cache.format.EntrySigner;
 import dev.granary.cache.format.TrustPolicy;
 import dev.granary.cache.format.TrustPolicy.Mode;
@@ -214,15 +213,14 @@ class TrustTest {
     private String signature(Entry of, MemoryObjectStore bucket) {
         store = bucket;
         Entry read = assertThat(tier(TrustPolicy.OFF).load(of.id())).isHit();
-        byte[] stored = EntryFormat.encode(read, Compression.NONE, WriteAttemptId.NONE);
+        byte[] stored = EntryFormat.encode(read, Compression.NONE);
         int unsigned = EntryFormat.encode(
                         Entry.of(
                                 read.id(),
                                 read.binaries(),
                                 read.compileTime(),
                                 read.metadata().orElseThrow()),
-                        Compression.NONE,
-                        WriteAttemptId.NONE)
+                        Compression.NONE)
                 .length;
         int end = stored.length - (int) read.binaries().byteSize();
         return HexFormat.of().formatHex(stored, end - (stored.length - unsigned), end);

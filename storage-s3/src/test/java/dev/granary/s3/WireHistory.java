@@ -10,7 +10,6 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.config.S3Location;
@@ -26,6 +25,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.UUID;
 
 /** A prefix of its own in the test bucket, with a faulty path to it and a sound one. */
 final class WireHistory implements AutoCloseable {
@@ -68,7 +68,7 @@ final class WireHistory implements AutoCloseable {
 
     /** Stores {@code entry} sound or with one bit changed. */
     void place(Entry entry, boolean isDamaged, SplittableRandom random) {
-        WriteAttemptId putId = WriteAttemptId.random(random);
+        UUID putId = new UUID(random.nextLong(), random.nextLong());
         byte[] body = EntryFormat.encode(entry, Compression.ZSTD, putId);
         if (isDamaged) {
             body[ResultOracle.damagedByte(random, body.length)] ^= 1;

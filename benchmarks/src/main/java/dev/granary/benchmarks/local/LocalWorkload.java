@@ -10,7 +10,6 @@ import dev.granary.cache.Target;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -117,8 +116,7 @@ final class LocalWorkload {
         new SplittableRandom((seed * 31 + index) * 31 + version).nextBytes(binary);
         Id id = id(sizes, index);
         Entry made = Entry.of(id, KernelBinaries.of(binary), Duration.ofMillis(100), METADATA);
-        MemorySegment frame = MemorySegment.ofArray(
-                EntryFormat.encode(made, Compression.NONE, WriteAttemptId.NONE));
+        MemorySegment frame = MemorySegment.ofArray(EntryFormat.encode(made, Compression.NONE));
         if (EntryFormat.decode(frame, id, VerificationLevel.CHECKSUMS)
                 instanceof LoadResult.Hit hit) {
             return new Item(hit.entry(), frame);

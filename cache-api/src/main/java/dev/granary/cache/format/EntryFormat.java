@@ -14,12 +14,11 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
-import java.util.random.RandomGenerator;
 
 /**
  * The encoder and the verifying decoder of entries. Stateless and thread-safe.
@@ -38,19 +37,24 @@ public final class EntryFormat {
     public static final long MAX_BYTES = 1L << 30;
 
     private static final int FIRST_BINARY = 3;
+    private static final UUID NO_PUT_ID = new UUID(0, 0);
 
     private EntryFormat() {}
+
+    /** Encodes an entry that is written without competing writers, as the other method does. */
+    public static byte[] encode(Entry entry, Compression compression) {
+        return encode(entry, compression, NO_PUT_ID);
+    }
 
     /**
      * Encodes an entry.
      *
-     * @param entry the entry to encode
-     * @param compression the compression of the sections
-     * @param putId the id of this attempt to write
+     * @param putId a random id of this attempt to write: a writer that reads back its own has
+     *     succeeded, although the response was lost
      * @throws IllegalArgumentException if the entry is larger than {@link #MAX_BYTES}, or has more
      *     than 1,021 binaries
      */
-    public static byte[] encode(Entry entry, Compression compression, WriteAttemptId putId) {
+    public static byte[] encode(Entry entry, Compression compression, UUID putId) {
         List<MemorySegment> parts = encodeParts(entry, compression, putId);
         ByteBuffer out = ByteBuffer.allocate((int) length(parts));
         for (MemorySegment part : parts) {
@@ -65,8 +69,12 @@ public final class EntryFormat {
      *
      * @throws IllegalArgumentException as {@link #encode}
      */
-    public static List<MemorySegment> encodeParts(
-            Entry entry, Compression compression, WriteAttemptId putId) {
+    public static List<MemorySegment> encodeParts(Entry entry, Compression compression) {
+        return encodeParts(entry, compression, NO_PUT_ID);
+    }
+
+    private static List<MemorySegment> encodeParts(
+            Entry entry, Compression compression, UUID putId) {
         UnhashedSections unhashed = unhashed(entry);
         requireFits(entry, unhashed);
         List<EntrySection.Encoded> sections = new ArrayList<>();
@@ -153,11 +161,11 @@ public final class EntryFormat {
      * readable.
      */
     private static void requireFits(Entry entry, UnhashedSections unhashed) {
-        int sections = FIRST_BINARY + entry.binaries().count();
+        int sections = FIRST_BINARY + entry.binaries().segments().size();
         if (sections > EntryHeader.MAX_SECTIONS) {
             throw new IllegalArgumentException(
                     "An entry has at most " + (EntryHeader.MAX_SECTIONS - FIRST_BINARY)
-                            + " binaries, not " + entry.binaries().count());
+                            + " binaries, not " + entry.binaries().segments().size());
         }
         long length = EntryHeader.bytes(sections)
                 + entry.id().length()
@@ -294,38 +302,5 @@ public final class EntryFormat {
         CHECKSUMS,
         /** The checksums and the SHA-256 of the content: for entries from another machine. */
         CONTENT_HASH
-    }
-
-    /**
-     * A random 128-bit id of one attempt to store an entry. If a writer reads back its own id, its
-     * write succeeded although the response was lost.
-     *
-     * @param high the first 64 bits
-     * @param low the last 64 bits
-     */
-    public record WriteAttemptId(long high, long low) {
-        /** The length in bytes. */
-        public static final int BYTES = 16;
-
-        /** The id of entries that are written without competing writers. */
-        public static final WriteAttemptId NONE = new WriteAttemptId(0, 0);
-
-        /** Returns a new random id. */
-        public static WriteAttemptId random(RandomGenerator random) {
-            return new WriteAttemptId(random.nextLong(), random.nextLong());
-        }
-
-        /** Returns the id as 32 lower-case hexadecimal digits. */
-        public String hex() {
-            return HexFormat.of().toHexDigits(high) + HexFormat.of().toHexDigits(low);
-        }
-
-        void writeTo(ByteBuffer out) {
-            out.putLong(high).putLong(low);
-        }
-
-        static WriteAttemptId readFrom(ByteBuffer in) {
-            return new WriteAttemptId(in.getLong(), in.getLong());
-        }
     }
 }

@@ -2,12 +2,12 @@ package dev.granary.cache.format;
 
 import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.Sha256;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.UUID;
 
 /**
  * The header and section table of an entry, big-endian.
@@ -21,7 +21,7 @@ import java.util.List;
 record EntryHeader(
         long length,
         long compileNanos,
-        WriteAttemptId putId,
+        UUID putId,
         Sha256 contentHash,
         List<EntrySection> sections) {
     /**
@@ -33,9 +33,6 @@ record EntryHeader(
     static final long MAGIC_NUMBER = ByteBuffer.wrap(MAGIC).getLong();
 
     static final int FIXED_BYTES = 80;
-    private static final int VERSION_OFFSET = 8;
-    private static final int FLAGS_OFFSET = 10;
-    private static final int COUNT_OFFSET = 12;
     static final int LENGTH_OFFSET = 16;
     private static final int CHECKSUM_BYTES = 4;
     private static final int MIN_SECTIONS = 4;
@@ -62,8 +59,9 @@ record EntryHeader(
                 .putShort((short) 0)
                 .putLong(length)
                 .putLong(compileNanos);
-        putId.writeTo(out);
-        out.put(contentHash.bytes());
+        out.putLong(putId.getMostSignificantBits())
+                .putLong(putId.getLeastSignificantBits())
+                .put(contentHash.bytes());
         for (EntrySection section : sections) {
             section.writeTo(out);
         }
@@ -71,7 +69,10 @@ record EntryHeader(
         out.putInt(EntrySection.checksum(MemorySegment.ofBuffer(covered)));
     }
 
-    /** Reads header and table, and verifies their checksum and the length of the entry. */
+    /**
+     * Reads header and table, and verifies their checksum and the length of the entry. All versions
+     * have the same layout here, so that a damaged version is not taken for another.
+     */
     static Read read(MemorySegment stored) {
         if (stored.byteSize() > EntryFormat.MAX_BYTES) {
             return new Read.Bad(
@@ -89,73 +90,35 @@ record EntryHeader(
         in.position(MAGIC.length);
         int version = in.getShort() & 0xffff;
         int flags = in.getShort() & 0xffff;
-        if ((version != EntryFormat.VERSION || flags != 0)
-                && isOfThisVersion(stored, version, flags)) {
-            return new Read.Bad(
-                    DamageKind.CORRUPT,
-                    "version and flags do not match the checksum of the header");
+        int count = in.getShort() & 0xffff;
+        if (count > MAX_SECTIONS) {
+            return new Read.Bad(DamageKind.CORRUPT, count + " sections");
         }
-        // each version has the length here
-        if (version != EntryFormat.VERSION && in.getLong(LENGTH_OFFSET) != stored.byteSize()) {
-            return new Read.Bad(
-                    DamageKind.CORRUPT, "the version is unknown, and the length does not fit");
+        if (stored.byteSize() < bytes(count)) {
+            return truncated(stored.byteSize(), "the section table");
+        }
+        int covered = (int) bytes(count) - CHECKSUM_BYTES;
+        if (EntrySection.checksum(stored.asSlice(0, covered)) != in.getInt(covered)) {
+            return new Read.Bad(DamageKind.CORRUPT, "the header does not match its checksum");
         }
         if (version != EntryFormat.VERSION) {
             return new Read.Bad(
                     version < EntryFormat.VERSION ? DamageKind.TOO_OLD : DamageKind.TOO_NEW,
                     "format version " + version + "; this version reads " + EntryFormat.VERSION);
         }
-        if (flags != 0) {
-            return new Read.Bad(
-                    DamageKind.TOO_NEW,
-                    "flags 0x" + Integer.toHexString(flags) + " are not supported by this version");
-        }
-        int count = in.getShort() & 0xffff;
-        if (count < MIN_SECTIONS || count > MAX_SECTIONS) {
-            return new Read.Bad(DamageKind.CORRUPT, count + " sections");
-        }
-        return stored.byteSize() < bytes(count)
-                ? truncated(stored.byteSize(), "the section table")
-                : readTable(stored, in, count);
-    }
-
-    /**
-     * Returns true if the version or the flags of an entry of this version are damaged: the
-     * checksum matches once they are corrected. The header of a sound entry of another version does
-     * not match then. If its checksum is at the same offset, a difference within 32 bits always
-     * changes a CRC-32; otherwise the probability is 2^-31. Unknown flags alone keep the layout of
-     * this version, so a wrong checksum is damage as well.
-     */
-    private static boolean isOfThisVersion(MemorySegment stored, int version, int flags) {
-        ByteBuffer in = stored.asByteBuffer();
-        int count = in.getShort(COUNT_OFFSET) & 0xffff;
-        if (count < MIN_SECTIONS || count > MAX_SECTIONS || stored.byteSize() < bytes(count)) {
-            return false;
-        }
-        int covered = (int) bytes(count) - CHECKSUM_BYTES;
-        byte[] header = new byte[covered];
-        in.get(0, header);
-        ByteBuffer corrected = ByteBuffer.wrap(header);
-        int checksum = in.getInt(covered);
-        if (version == EntryFormat.VERSION) {
-            return EntrySection.checksum(MemorySegment.ofArray(header)) != checksum;
-        }
-        corrected.putShort(VERSION_OFFSET, (short) EntryFormat.VERSION);
-        boolean isVersionDamaged = EntrySection.checksum(MemorySegment.ofArray(header)) == checksum;
-        corrected.putShort(FLAGS_OFFSET, (short) 0);
-        return isVersionDamaged
-                || (flags != 0 && EntrySection.checksum(MemorySegment.ofArray(header)) == checksum);
+        return flags == 0
+                ? readTable(stored, in, count)
+                : new Read.Bad(
+                        DamageKind.TOO_NEW,
+                        "flags 0x" + Integer.toHexString(flags)
+                                + " are not supported by this version");
     }
 
     private static Read readTable(MemorySegment stored, ByteBuffer in, int count) {
-        int covered = (int) bytes(count) - CHECKSUM_BYTES;
-        if (EntrySection.checksum(stored.asSlice(0, covered)) != in.getInt(covered)) {
-            return new Read.Bad(DamageKind.CORRUPT, "the header does not match its checksum");
-        }
         in.getShort(); // reserved
         long length = in.getLong();
         long compileNanos = in.getLong();
-        WriteAttemptId putId = WriteAttemptId.readFrom(in);
+        UUID putId = new UUID(in.getLong(), in.getLong());
         byte[] hash = new byte[Sha256.BYTES];
         in.get(hash);
         List<EntrySection> sections = new ArrayList<>(count);
@@ -179,6 +142,9 @@ record EntryHeader(
     }
 
     private boolean isConsistent() {
+        if (sections.size() < MIN_SECTIONS) {
+            return false;
+        }
         long stored = bytes(sections.size());
         long raw = 0;
         for (int i = 0; i < sections.size(); i++) {

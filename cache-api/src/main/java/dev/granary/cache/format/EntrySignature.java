@@ -148,7 +148,7 @@ public final class EntrySignature {
      * Returns the hash of an entry in a tree. The hash of the content is computed, unless the
      * decoder of the entry has done so.
      */
-    static Sha256 leaf(Entry entry) {
+    public static Sha256 leaf(Entry entry) {
         EntryFormat.UnhashedSections unhashed = EntryFormat.unhashed(entry);
         byte[] metadata = unhashed.metadata().toArray(ValueLayout.JAVA_BYTE);
         Sha256 content = unhashed.isHashed()

@@ -58,7 +58,8 @@ public final class EntrySigner {
     /**
      * Returns the signatures of entries that share one check.
      *
-     * @param leaves the {@linkplain #leaf hashes} of entries that this process may sign
+     * @param leaves the {@linkplain EntrySignature#leaf hashes} of entries that this process may
+     *     sign
      * @throws IllegalArgumentException if there is none, or there are more than 262,144
      */
     public List<EntrySignature> sign(List<Sha256> leaves) {
@@ -98,11 +99,6 @@ public final class EntrySigner {
         } catch (GeneralSecurityException e) { // the constructor has tried the key
             throw new IllegalStateException(e);
         }
-    }
-
-    /** Returns the hash that stands for an entry among those that are signed together. */
-    public static Sha256 leaf(Entry entry) {
-        return EntrySignature.leaf(entry);
     }
 
     @Override

@@ -9,7 +9,6 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 
 import org.jspecify.annotations.Nullable;
 
@@ -79,7 +78,7 @@ public final class InMemoryCache implements PersistentCache {
     @Override
     public StoreResult store(Entry entry) {
         requireOpen();
-        byte[] bytes = EntryFormat.encode(entry, Compression.NONE, WriteAttemptId.NONE);
+        byte[] bytes = EntryFormat.encode(entry, Compression.NONE);
         StoreResult[] result = {new StoreResult.Stored(bytes.length)};
         stored.compute(entry.id().hash(), (_, present) -> {
             Sha256 presentHash = present == null ? null : contentOf(entry.id(), present);

@@ -8,7 +8,6 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -42,7 +41,7 @@ final class EntryBytesEditor {
     }
 
     static EntryBytesEditor of(Entry entry, Compression compression) {
-        return new EntryBytesEditor(EntryFormat.encode(entry, compression, WriteAttemptId.NONE));
+        return new EntryBytesEditor(EntryFormat.encode(entry, compression));
     }
 
     static int row(int section, int field) {

@@ -5,7 +5,6 @@ import static dev.granary.testing.CacheAssertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -17,7 +16,6 @@ import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.DisplayName;
@@ -28,6 +26,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -35,7 +34,7 @@ import java.time.Instant;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
-import java.util.SplittableRandom;
+import java.util.UUID;
 
 /** Tests of encoding and decoding entries of all kinds. */
 class EntryFormatTest {
@@ -56,7 +55,7 @@ class EntryFormatTest {
                                     new byte[0],
                                     entries.bytes(7),
                                     new byte[size])))) {
-                byte[] stored = EntryFormat.encode(entry, compression, new WriteAttemptId(1, 2));
+                byte[] stored = EntryFormat.encode(entry, compression, new UUID(1, 2));
                 MemorySegment heap = MemorySegment.ofArray(stored);
                 try (Arena arena = Arena.ofShared()) {
                     MemorySegment outside = arena.allocate(stored.length).copyFrom(heap);
@@ -136,7 +135,7 @@ class EntryFormatTest {
             for (Compression compression : Compression.values()) {
                 assertThrows(
                         IllegalArgumentException.class,
-                        () -> EntryFormat.encode(entry, compression, WriteAttemptId.NONE));
+                        () -> EntryFormat.encode(entry, compression));
             }
             assertEquals(
                     DamageKind.TOO_LARGE,
@@ -191,8 +190,7 @@ class EntryFormatTest {
                         .isHit()
                         .metadata());
         String passedOn = new String(
-                EntryFormat.encode(unreadable, Compression.NONE, WriteAttemptId.NONE),
-                StandardCharsets.ISO_8859_1);
+                EntryFormat.encode(unreadable, Compression.NONE), StandardCharsets.ISO_8859_1);
         assertTrue(passedOn.contains("\1\2\3"), "another version's metadata is copied unchanged");
     }
 
@@ -211,7 +209,7 @@ class EntryFormatTest {
                     .isHit();
             assertEquals(entry.contentHash(), read.contentHash());
             assertEquals(entry.metadata(), read.metadata());
-            assertArrayEquals(signed, EntryFormat.encode(read, compression, WriteAttemptId.NONE));
+            assertArrayEquals(signed, EntryFormat.encode(read, compression));
         }
     }
 
@@ -219,14 +217,9 @@ class EntryFormatTest {
     @DisplayName("the id of an attempt is in the header and not in the content hash")
     void putId() {
         Entry entry = entries.entry(100);
-        WriteAttemptId putId = WriteAttemptId.random(new SplittableRandom(1));
-        assertEquals(32, putId.hex().length());
-        assertNotEquals(putId, WriteAttemptId.random(new SplittableRandom(2)));
-        assertEquals("00000000000000010000000000000002", new WriteAttemptId(1, 2).hex());
-        byte[] marked = EntryFormat.encode(entry, Compression.NONE, putId);
-        assertEquals(
-                putId,
-                WriteAttemptId.readFrom(new EntryBytesEditor(marked).buffer().position(32)));
+        byte[] marked = EntryFormat.encode(entry, Compression.NONE, new UUID(1, 2));
+        ByteBuffer header = new EntryBytesEditor(marked).buffer().position(32);
+        assertEquals(new UUID(1, 2), new UUID(header.getLong(), header.getLong()));
         assertEquals(
                 entry.contentHash(),
                 assertThat(EntryBytesEditor.decode(marked, entry.id())).isHit().contentHash());

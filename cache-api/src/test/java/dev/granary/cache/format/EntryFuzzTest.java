@@ -15,7 +15,6 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.cache.fuzz.FuzzTarget;
 import dev.granary.cache.fuzz.Fuzzer;
 
@@ -91,9 +90,9 @@ class EntryFuzzTest {
     @DisplayName("Fuzz: any bytes are a hit or damaged, and metadata access does not throw")
     void entry() {
         List<byte[]> seeds = List.of(
-                EntryFormat.encode(small, Compression.NONE, WriteAttemptId.NONE),
-                EntryFormat.encode(two, Compression.NONE, WriteAttemptId.NONE),
-                EntryFormat.encode(two, Compression.ZSTD, WriteAttemptId.NONE),
+                EntryFormat.encode(small, Compression.NONE),
+                EntryFormat.encode(two, Compression.NONE),
+                EntryFormat.encode(two, Compression.ZSTD),
                 EntryBytesEditor.of(two, Compression.ZSTD)
                         .replace(2, new byte[100], 100)
                         .bytes());

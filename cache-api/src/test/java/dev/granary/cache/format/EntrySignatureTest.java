@@ -16,7 +16,6 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.contract.TestKeys;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.cache.format.EntrySignature.Verified;
 import dev.granary.cache.format.TrustPolicy.Mode;
 
@@ -46,8 +45,7 @@ class EntrySignatureTest {
 
     private static Entry stored(Entry entry, Compression compression) {
         return assertThat(EntryFormat.decode(
-                        MemorySegment.ofArray(
-                                EntryFormat.encode(entry, compression, WriteAttemptId.NONE)),
+                        MemorySegment.ofArray(EntryFormat.encode(entry, compression)),
                         entry.id(),
                         VerificationLevel.CHECKSUMS))
                 .isHit();
@@ -76,8 +74,8 @@ class EntrySignatureTest {
         }
         assertEquals(entry.metadata(), again.metadata());
         assertEquals(entry.contentHash(), again.contentHash());
-        int bytes = EntryFormat.encode(signed, Compression.NONE, WriteAttemptId.NONE).length
-                - EntryFormat.encode(entry, Compression.NONE, WriteAttemptId.NONE).length;
+        int bytes = EntryFormat.encode(signed, Compression.NONE).length
+                - EntryFormat.encode(entry, Compression.NONE).length;
         assertEquals(72, bytes);
     }
 
@@ -167,7 +165,7 @@ class EntrySignatureTest {
             List<Entry> batch =
                     IntStream.range(0, size).mapToObj(_ -> entries.entry(100)).toList();
             List<EntrySignature> signatures =
-                    CI.sign(batch.stream().map(EntrySigner::leaf).toList());
+                    CI.sign(batch.stream().map(EntrySignature::leaf).toList());
             Set<Verified> known = new HashSet<>();
             PublicKey key = TestKeys.publicKey(1);
             PublicKey wrongKey = TestKeys.publicKey(2);
@@ -203,7 +201,7 @@ class EntrySignatureTest {
         TestEntries entries = new TestEntries("damaged");
         List<Entry> batch = List.of(entry, entries.entry(10), entries.entry(10));
         EntrySignature signature =
-                CI.sign(batch.stream().map(EntrySigner::leaf).toList()).getFirst();
+                CI.sign(batch.stream().map(EntrySignature::leaf).toList()).getFirst();
         byte[] section = signature.encoded().toArray(ValueLayout.JAVA_BYTE);
         assertEquals(Optional.empty(), policy.objection(withSection(section)));
         for (int i = 0; i < section.length; i++) {

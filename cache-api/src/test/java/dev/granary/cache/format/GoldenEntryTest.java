@@ -16,7 +16,6 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.contract.TestKeys;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -32,6 +31,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.UUID;
 
 /**
  * Golden entries of format version 2 as stored in buckets. Released versions stay readable, so a
@@ -93,7 +93,7 @@ class GoldenEntryTest {
                 EntryFormat.encode(
                         entry(),
                         Compression.NONE,
-                        new WriteAttemptId(0x0123456789abcdefL, 0xfedcba9876543210L)));
+                        new UUID(0x0123456789abcdefL, 0xfedcba9876543210L)));
     }
 
     @Test
@@ -101,7 +101,7 @@ class GoldenEntryTest {
             + " differently")
     void zstd() throws IOException {
         assertReads(file("v2-zstd.entry"));
-        assertReads(EntryFormat.encode(entry(), Compression.ZSTD, WriteAttemptId.NONE));
+        assertReads(EntryFormat.encode(entry(), Compression.ZSTD));
     }
 
     @Test
@@ -120,7 +120,7 @@ class GoldenEntryTest {
                 EntryFormat.encode(
                         TestKeys.signer("ci-2026", 1).sign(entry()),
                         Compression.NONE,
-                        new WriteAttemptId(0x0123456789abcdefL, 0xfedcba9876543210L)));
+                        new UUID(0x0123456789abcdefL, 0xfedcba9876543210L)));
     }
 
     @Test
@@ -135,7 +135,7 @@ class GoldenEntryTest {
     /** Writes the files of a new format version into a directory. */
     public static void main(String[] arguments) throws IOException {
         Path directory = Path.of(arguments[0]);
-        WriteAttemptId putId = new WriteAttemptId(0x0123456789abcdefL, 0xfedcba9876543210L);
+        UUID putId = new UUID(0x0123456789abcdefL, 0xfedcba9876543210L);
         Files.write(
                 directory.resolve("v2-raw.entry"),
                 EntryFormat.encode(entry(), Compression.NONE, putId));

@@ -206,7 +206,7 @@ public final class InspectCommand extends OutputCommand {
     /** Adds all but the key. An outcome of a tuning and a front end are texts. */
     private static void addEntry(Entry entry, Target target, Report report) {
         boolean isTuning = TuningDescriptor.isTuning(entry.id());
-        int count = entry.binaries().count();
+        int count = entry.binaries().segments().size();
         long bytes = entry.binaries().byteSize();
         report.field("binaries", count, count + ", " + Units.bytes(bytes));
         report.data("bytes", bytes).data("entryTarget", entry.id().target().path());
@@ -227,7 +227,7 @@ public final class InspectCommand extends OutputCommand {
 
     private static void addContainers(Entry entry, Target target, Report report) {
         boolean hasFrontEnd = IntermediateDescriptor.isIntermediate(entry.id())
-                && entry.binaries().count() > 1;
+                && entry.binaries().segments().size() > 1;
         List<String> containers = entry.binaries().segments().stream()
                 .limit(hasFrontEnd ? 1 : Long.MAX_VALUE)
                 .map(binary -> BinaryContainer.read(binary).description())

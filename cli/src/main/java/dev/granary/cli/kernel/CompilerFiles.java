@@ -129,10 +129,7 @@ record CompilerFiles(Path directory) {
                 binaries,
                 compileTime,
                 new EntryMetadata("", "", Instant.EPOCH, kernels, geometries, ""));
-        Files.write(
-                binariesFile(),
-                EntryFormat.encode(
-                        entry, EntryFormat.Compression.NONE, EntryFormat.WriteAttemptId.NONE));
+        Files.write(binariesFile(), EntryFormat.encode(entry, EntryFormat.Compression.NONE));
     }
 
     Entry read() throws IOException {

@@ -155,7 +155,8 @@ final class CompilerMain {
                 built(
                         stored.isEmpty()
                                 ? driver.create(kernel)
-                                : ((LevelZeroEngine) driver).create(kernel, stored.binary(0)));
+                                : ((LevelZeroEngine) driver)
+                                        .create(kernel, stored.segments().get(0)));
         };
     }
 

@@ -16,7 +16,6 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.cli.Cli;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.local.ClaimResult;
@@ -103,9 +102,7 @@ class InspectTest {
                 KernelBinaries.of(new byte[] {1}),
                 Duration.ZERO,
                 new EntryMetadata("0.1", "host/1", Instant.EPOCH, List.of(), List.of(), ""));
-        return Files.write(
-                        directory.resolve("key"),
-                        EntryFormat.encode(entry, Compression.NONE, WriteAttemptId.NONE))
+        return Files.write(directory.resolve("key"), EntryFormat.encode(entry, Compression.NONE))
                 .toString();
     }
 

@@ -15,7 +15,6 @@ import dev.granary.cache.contract.StoredEntry;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.cli.Cli;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -40,7 +39,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Random;
+import java.util.UUID;
 
 /** Tests of {@code inspect} with two ids, and of {@code inspect --key}. */
 class InspectTwoTest {
@@ -196,7 +195,7 @@ class InspectTwoTest {
         Entry entry = TestEntries.entry(one(), KernelBinaries.of(new byte[100]));
         Path file = Files.write(
                 directory.resolve("entry"),
-                EntryFormat.encode(entry, Compression.NONE, WriteAttemptId.random(new Random(1))));
+                EntryFormat.encode(entry, Compression.NONE, new UUID(1, 2)));
         store(other());
         diff(file, StoredEntry.in(local).getFirst().file())
                 .exits(0)

@@ -4,7 +4,6 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,7 +19,7 @@ record ServedFiles(Path directory) {
 
     StoreResult store(Entry entry) {
         try {
-            byte[] encoded = EntryFormat.encode(entry, Compression.NONE, WriteAttemptId.NONE);
+            byte[] encoded = EntryFormat.encode(entry, Compression.NONE);
             Files.createDirectories(file(entry).getParent());
             Path written = Files.createTempFile(directory, "entry", "");
             Files.write(written, encoded);

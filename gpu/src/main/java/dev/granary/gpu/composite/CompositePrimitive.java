@@ -136,10 +136,10 @@ public final class CompositePrimitive implements Primitive {
             KernelBinaries one = program == null || !all.keySet().containsAll(kernels)
                     ? KernelBinaries.none()
                     : program.getBinaries(kind);
-            if (one.count() != 1) {
+            if (one.segments().size() != 1) {
                 return KernelBinaries.none();
             }
-            binaries.add(one.binary(0));
+            binaries.add(one.segments().get(0));
         }
         boolean isComplete = planned.stream().mapToInt(List::size).sum() == all.size();
         return isComplete ? KernelBinaries.ofSegments(binaries) : KernelBinaries.none();

@@ -74,13 +74,14 @@ public record EngineSet(KernelEngine main, KernelEngine source, KernelEngine des
             throw new RestoreException(
                     descriptor.name() + " is not cacheable: " + plan.id().reason());
         }
-        if (binaries.count() != plan.kernels().size()) {
+        if (binaries.segments().size() != plan.kernels().size()) {
             throw new RestoreException(descriptor.name() + ": " + plan.kernels().size()
                     + " binaries are needed, not " + binaries);
         }
         Map<KernelDescriptor, KernelProgram> restored = new HashMap<>();
-        for (int i = 0; i < binaries.count(); i++) {
-            KernelBinaries one = KernelBinaries.ofSegments(List.of(binaries.binary(i)));
+        for (int i = 0; i < binaries.segments().size(); i++) {
+            KernelBinaries one =
+                    KernelBinaries.ofSegments(List.of(binaries.segments().get(i)));
             for (KernelDescriptor kernel : plan.kernels().get(i)) {
                 restored.put(kernel, engineFor(kernel.target()).create(kernel, one, kind));
             }

@@ -211,7 +211,7 @@ public abstract class DriverEngine implements KernelEngine {
             throw new RestoreException(descriptor.name() + " is not cacheable: "
                     + descriptor.getId().reason());
         }
-        if (binaries.count() != 1 || binaries.byteSize() == 0) {
+        if (binaries.segments().size() != 1 || binaries.byteSize() == 0) {
             throw new RestoreException(
                     descriptor.name() + ": one binary is needed, not " + binaries);
         }

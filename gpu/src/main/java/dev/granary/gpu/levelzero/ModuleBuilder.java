@@ -63,7 +63,8 @@ record ModuleBuilder(ZeContext context) {
      */
     BuiltProgram restore(KernelDescriptor descriptor, KernelBinaries binaries, Target source)
             throws RestoreException {
-        ModuleBuild built = build(descriptor, ModuleCalls.Format.NATIVE, binaries.binary(0));
+        ModuleBuild built =
+                build(descriptor, ModuleCalls.Format.NATIVE, binaries.segments().get(0));
         if (built.refusal().isPresent()) {
             throw new RestoreException(descriptor.name() + ": the driver refuses the binary: "
                     + built.refusal().get().getMessage() + " " + built.log());

@@ -69,8 +69,8 @@ record ProgramBuilder(EngineLifetime lifetime, ProgramCalls calls, long context,
     /** Restores a program from one binary, which must have been verified. */
     BuiltProgram restore(KernelDescriptor descriptor, KernelBinaries binaries)
             throws RestoreException {
-        NativeHandle program =
-                own(calls.createProgramWithBinary(context, device, binaries.binary(0)));
+        NativeHandle program = own(calls.createProgramWithBinary(
+                context, device, binaries.segments().get(0)));
         try {
             if (!calls.buildProgram(program.get(), device, descriptor.options())) {
                 throw new RestoreException(descriptor.name() + ": the driver refuses the binary: "

@@ -40,7 +40,8 @@ public final class IntermediateProgram implements Primitive {
         this.descriptor = descriptor;
         this.origin = origin;
         this.binaries = binaries;
-        this.kernels = List.copyOf(DeviceKernels.of(binaries.binary(0)).orElseGet(TreeSet::new));
+        this.kernels =
+                List.copyOf(DeviceKernels.of(binaries.segments().get(0)).orElseGet(TreeSet::new));
         this.compileTime = compileTime;
     }
 
@@ -77,12 +78,12 @@ public final class IntermediateProgram implements Primitive {
 
     /** Returns the module of SPIR-V, read-only. */
     public MemorySegment module() {
-        return binaries.binary(0);
+        return binaries.segments().get(0);
     }
 
     /** Returns the identity of the front end that made it, such as {@code ocloc 22.43.24595.41}. */
     public String frontEnd() {
-        return new String(binaries.binary(1).toArray(ValueLayout.JAVA_BYTE), US_ASCII);
+        return new String(binaries.segments().get(1).toArray(ValueLayout.JAVA_BYTE), US_ASCII);
     }
 
     @Override

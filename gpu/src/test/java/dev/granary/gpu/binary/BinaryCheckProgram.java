@@ -42,8 +42,8 @@ public final class BinaryCheckProgram {
             KernelBinaries own = engine.create(descriptor).getBinaries(BinaryKind.KERNEL);
             System.out.println("device=" + engine.target().device());
             System.out.println("own=" + CompatibilityChecker.check(engine.target(), own));
-            System.out.println(
-                    "format=" + BinaryContainer.read(own.binary(0)).getClass().getSimpleName());
+            System.out.println("format="
+                    + BinaryContainer.read(own.segments().get(0)).getClass().getSimpleName());
             if (Files.notExists(Path.of(arguments[0]))) {
                 Files.write(Path.of(arguments[0]), own.toByteArrays().getFirst());
                 return;

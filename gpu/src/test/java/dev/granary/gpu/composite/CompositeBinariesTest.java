@@ -87,7 +87,7 @@ class CompositeBinariesTest {
             + " other binaries are refused")
     void restore() throws Exception {
         KernelBinaries binaries = compiled();
-        assertEquals(3, binaries.count());
+        assertEquals(3, binaries.segments().size());
         assertEquals(3, driver.compiles());
         try (OpenClEngine engine = driver.open()) {
             CompositeDescriptor<MatMul> descriptor = product(engine.target());
@@ -128,7 +128,7 @@ class CompositeBinariesTest {
             CompositePrimitive compiled = compile(engine, softmax);
             assertEquals(2, driver.compiles());
             KernelBinaries binaries = compiled.getBinaries(BinaryKind.KERNEL);
-            assertEquals(2, binaries.count());
+            assertEquals(2, binaries.segments().size());
             try (CompositeHandle handle = EngineSet.of(engine)
                     .create(softmax, binaries, BinaryKind.KERNEL)
                     .open(engine)) {

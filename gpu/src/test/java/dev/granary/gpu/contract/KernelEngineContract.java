@@ -70,7 +70,7 @@ public abstract class KernelEngineContract {
         assertFalse(compiled.compileTime().isZero());
         assertRuns(engine, compiled, 3);
         KernelBinaries binaries = compiled.getBinaries(BinaryKind.KERNEL);
-        assertEquals(1, binaries.count());
+        assertEquals(1, binaries.segments().size());
         assertTrue(binaries.byteSize() > 0);
         assertTrue(compiled.getBinaries(BinaryKind.PRIMITIVE).isEmpty());
         long before = backend.compiles();

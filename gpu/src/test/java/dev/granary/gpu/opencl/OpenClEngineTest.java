@@ -56,7 +56,7 @@ class OpenClEngineTest {
         assertEquals(Primitive.Origin.COMPILED, compiled.origin());
         assertEquals(List.of("reverse", "shift"), compiled.kernels());
         KernelBinaries binaries = compiled.getBinaries(BinaryKind.KERNEL);
-        assertEquals(1, binaries.count());
+        assertEquals(1, binaries.segments().size());
         assertEquals(binaries, compiled.getBinaries(BinaryKind.KERNEL));
         assertEquals(1, spy.count("programBinary"), "the binary is taken once");
         KernelProgram restored = engine.create(compiled.descriptor(), binaries, BinaryKind.KERNEL);

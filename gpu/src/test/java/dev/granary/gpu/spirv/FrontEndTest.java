@@ -225,7 +225,7 @@ class FrontEndTest {
         IntermediateDescriptor descriptor = IntermediateDescriptor.of(KERNEL);
         assertTrue(frontEnd.create(descriptor).getBinaries(BinaryKind.KERNEL).isEmpty());
         IntermediateProgram sound = installed("a 1").create(descriptor);
-        assertEquals(2, sound.getBinaries(BinaryKind.KERNEL).count());
+        assertEquals(2, sound.getBinaries(BinaryKind.KERNEL).segments().size());
         assertTrue(sound.getBinaries(BinaryKind.PRIMITIVE).isEmpty());
     }
 

@@ -70,10 +70,10 @@ final class SelfDescribingEntries {
 
     /** Returns the version of an entry; empty if any byte differs from that version of that key. */
     static OptionalLong version(Entry read) {
-        if (read.binaries().count() != 1 || read.binaries().byteSize() < Long.BYTES) {
+        if (read.binaries().segments().size() != 1 || read.binaries().byteSize() < Long.BYTES) {
             return OptionalLong.empty();
         }
-        long version = read.binaries().binary(0).get(VERSION, 0);
+        long version = read.binaries().segments().get(0).get(VERSION, 0);
         String key = read.id().fields().getLast().text();
         Entry expected = entry(key, version);
         return expected.id().equals(read.id()) && expected.binaries().equals(read.binaries())

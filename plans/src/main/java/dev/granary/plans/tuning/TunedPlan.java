@@ -44,9 +44,9 @@ public record TunedPlan(
      */
     static TunedPlan restore(TuningDescriptor descriptor, KernelBinaries binaries)
             throws RestoreException {
-        if (binaries.count() != 1) {
-            throw new RestoreException(
-                    "An outcome of a tuning is one binary, not " + binaries.count());
+        if (binaries.segments().size() != 1) {
+            throw new RestoreException("An outcome of a tuning is one binary, not "
+                    + binaries.segments().size());
         }
         try {
             TuningOutcome outcome = OutcomeText.decode(binaries.toByteArrays().getFirst());

@@ -6,7 +6,9 @@ import dev.granary.cache.Sha256;
 import dev.granary.s3.config.S3Location;
 import dev.granary.s3.store.ObjectStore;
 
+import java.util.HexFormat;
 import java.util.Optional;
+import java.util.random.RandomGenerator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -35,14 +37,15 @@ public final class BucketLayout {
         this.root = prefix + "v2/";
     }
 
+    /** Returns 32 random hexadecimal digits. */
+    public static String randomName(RandomGenerator random) {
+        HexFormat digits = HexFormat.of();
+        return digits.toHexDigits(random.nextLong()) + digits.toHexDigits(random.nextLong());
+    }
+
     /** Returns the common prefix of the keys of all objects of targets. */
     public String root() {
         return root;
-    }
-
-    /** Returns the common prefix of the keys of the layout before this one, which is not read. */
-    public String formerRoot() {
-        return prefix + "v1/";
     }
 
     /** Returns the keys of the target of that namespace. */

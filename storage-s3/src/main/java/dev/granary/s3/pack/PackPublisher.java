@@ -7,7 +7,6 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.cache.format.EntrySignature;
 import dev.granary.cache.format.EntrySigner;
 import dev.granary.cache.support.Warnings;
@@ -86,7 +85,7 @@ public final class PackPublisher {
     public boolean add(Entry entry, Consumer<StoreResult> whenDone) {
         byte[] encoded;
         try {
-            encoded = EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.NONE);
+            encoded = EntryFormat.encode(entry, Compression.ZSTD);
         } catch (IllegalArgumentException e) {
             return false;
         }
@@ -107,7 +106,7 @@ public final class PackPublisher {
             Optional<EntrySigner> here = EntrySigner.of(entry);
             signer = signer.or(() -> here);
             if (here.isPresent() && here.equals(signer)) {
-                signed.put(entry.id().hash(), EntrySigner.leaf(entry));
+                signed.put(entry.id().hash(), EntrySignature.leaf(entry));
             }
             pending.put(
                     entry.id().hash(),

@@ -1,6 +1,5 @@
 package dev.granary.s3.probe;
 
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.cache.support.CheckResult;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3Config;
@@ -9,7 +8,6 @@ import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
-import dev.granary.s3.store.StopListingException;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 
@@ -51,7 +49,7 @@ public final class BucketDiagnostics {
         this.capabilities = capabilities;
         this.advice = new FailureAdvice(config);
         this.layout = layout;
-        this.absentKey = layout.probeObject(WriteAttemptId.random(random).hex());
+        this.absentKey = layout.probeObject(BucketLayout.randomName(random));
     }
 
     /**
@@ -129,7 +127,6 @@ public final class BucketDiagnostics {
                 }
                 results.addAll(probed.results());
                 checkLargeObject();
-                checkFormerTree();
                 results.add(result(probed.verdict().writes()));
             }
             case ProbeResult.Stopped(StoreFailure failure, List<CheckResult> before) -> {
@@ -188,19 +185,6 @@ public final class BucketDiagnostics {
                             + " a new object differ by more than 15 minutes",
                     "set the clocks of the server and of its proxies; compact removes objects too"
                             + " late or too early by that difference"));
-        }
-    }
-
-    /** Names the tree of the layout before this one, which is not read. */
-    private void checkFormerTree() {
-        try {
-            store.list(layout.formerRoot(), object -> {
-                throw new StopListingException();
-            });
-        } catch (StopListingException e) {
-            results.add(new CheckResult.Notice(
-                    "there are objects of a former layout below " + layout.formerRoot(),
-                    "they are not read; remove them"));
         }
     }
 

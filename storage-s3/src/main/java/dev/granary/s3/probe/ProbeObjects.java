@@ -1,6 +1,5 @@
 package dev.granary.s3.probe;
 
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.store.GetResult;
@@ -34,7 +33,7 @@ final class ProbeObjects {
         this.store = store;
         this.layout = layout;
         this.ticker = ticker;
-        this.name = WriteAttemptId.random(random).hex();
+        this.name = BucketLayout.randomName(random);
     }
 
     /** Returns a new unique key. */

@@ -1,6 +1,5 @@
 package dev.granary.s3.probe;
 
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.cache.support.Lazy;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.config.S3Config;
@@ -63,7 +62,7 @@ public final class ServerCapabilities {
         this.store = store;
         this.probes = probes;
         this.ticker = ticker;
-        this.nonce = new Lazy<>(() -> WriteAttemptId.random(random).hex());
+        this.nonce = new Lazy<>(() -> BucketLayout.randomName(random));
     }
 
     /** A verdict, which is valid for {@code life} from {@code since} by the ticker. */

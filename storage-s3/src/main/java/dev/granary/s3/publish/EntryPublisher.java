@@ -7,7 +7,6 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.cache.format.TrustPolicy;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.store.GetResult;
@@ -19,6 +18,7 @@ import dev.granary.s3.store.WriteResult;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.random.RandomGenerator;
 
 /**
@@ -111,7 +111,8 @@ public final class EntryPublisher {
     }
 
     private byte[] encoded(Entry entry) {
-        return EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.random(random));
+        return EntryFormat.encode(
+                entry, Compression.ZSTD, new UUID(random.nextLong(), random.nextLong()));
     }
 
     /** One publication. For one thread and one use. */

@@ -3,8 +3,8 @@ package dev.granary.s3.register;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Sha256;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.cache.support.Ticker;
+import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.layout.ObjectName;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.format.PackInfo;
@@ -234,7 +234,7 @@ public record Register(
     }
 
     private String nonce() {
-        return WriteAttemptId.random(random).hex();
+        return BucketLayout.randomName(random);
     }
 
     /** Reads a base. */

@@ -13,7 +13,6 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.s3.config.S3Location;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.layout.ObjectName;
@@ -230,7 +229,7 @@ public final class PackFixture {
     }
 
     public static byte[] encoded(Entry entry) {
-        return EntryFormat.encode(entry, Compression.NONE, WriteAttemptId.NONE);
+        return EntryFormat.encode(entry, Compression.NONE);
     }
 
     /** Returns a pack of these entries, in no bucket yet. */

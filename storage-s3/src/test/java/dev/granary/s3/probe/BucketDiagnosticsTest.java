@@ -445,8 +445,7 @@ class BucketDiagnosticsTest {
     }
 
     @Test
-    @DisplayName("named: a large object that is refused or cut off, a server with two"
-            + " clocks, and objects of a former layout")
+    @DisplayName("named: a large object that is refused or cut off, and a server with two clocks")
     void largeObjectAndClocks() {
         assertNotice(
                 check(new MemoryObjectStore() {
@@ -477,9 +476,6 @@ class BucketDiagnosticsTest {
                                 found.dates().nowMillis() + Duration.ofHours(25).toMillis()))),
                 "two clocks",
                 "set the clocks");
-        MemoryObjectStore former = new MemoryObjectStore();
-        former.place("team/v1/opencl/target/m/newest", new byte[1]);
-        assertNotice(check(former), "former layout below team/v1/", "remove them");
     }
 
     @Test

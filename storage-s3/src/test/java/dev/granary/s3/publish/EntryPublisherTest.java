@@ -18,7 +18,6 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.cache.format.TrustPolicy;
 import dev.granary.s3.contract.DeviatingObjectStore;
 import dev.granary.s3.contract.DeviatingObjectStore.Deviation;
@@ -42,6 +41,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.UUID;
 
 /** Tests of every row of the publish protocol, and of its races. */
 class EntryPublisherTest {
@@ -90,14 +90,14 @@ class EntryPublisherTest {
 
     /** Places the entry in another format, and returns its bytes. */
     private byte[] placeVersion(int version) {
-        byte[] bytes = EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.NONE);
+        byte[] bytes = EntryFormat.encode(entry, Compression.ZSTD);
         TestEntries.setVersion(bytes, 0, version);
         store.place(KEY, bytes);
         return bytes;
     }
 
     private void place(Entry other) {
-        WriteAttemptId putId = WriteAttemptId.random(entries.random());
+        UUID putId = new UUID(entries.random().nextLong(), entries.random().nextLong());
         store.place(KEY, EntryFormat.encode(other, Compression.ZSTD, putId));
     }
 
@@ -309,7 +309,7 @@ class EntryPublisherTest {
     void damagedVersion() {
         for (int at = VERSION_AT; at < VERSION_AT + 4; at++) {
             for (int bit = 0; bit < 8; bit++) {
-                byte[] damaged = EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.NONE);
+                byte[] damaged = EntryFormat.encode(entry, Compression.ZSTD);
                 damaged[at] ^= (byte) (1 << bit);
                 store.place(KEY, damaged);
                 assertThat(publish()).as("byte " + at).isStored();

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -39,9 +38,7 @@ class BucketWorkloadTest {
         BucketWorkload material = BucketWorkload.workload(content, 1, ENTRIES);
         long stored = 0;
         for (int index = 0; index < ENTRIES; index++) {
-            stored += EntryFormat.encode(
-                            material.entry(index), Compression.ZSTD, WriteAttemptId.NONE)
-                    .length;
+            stored += EntryFormat.encode(material.entry(index), Compression.ZSTD).length;
         }
         return (double) material.bytes() / stored;
     }

@@ -61,8 +61,8 @@ public final class CompatibilityChecker {
             return checkIntermediate(binaries);
         }
         BinaryCompatibility all = new Undetermined("there are no binaries");
-        for (int i = 0; i < binaries.count(); i++) {
-            BinaryCompatibility one = check(target, binaries.binary(i));
+        for (int i = 0; i < binaries.segments().size(); i++) {
+            BinaryCompatibility one = check(target, binaries.segments().get(i));
             if (one instanceof Incompatible) {
                 return one;
             }
@@ -104,17 +104,17 @@ public final class CompatibilityChecker {
 
     /** The rule: a module of SPIR-V without defects, and the identity of its front end. */
     private static BinaryCompatibility checkIntermediate(KernelBinaries binaries) {
-        if (binaries.count() != INTERMEDIATE_BINARIES) {
+        if (binaries.segments().size() != INTERMEDIATE_BINARIES) {
             return new Incompatible("an intermediate program has " + INTERMEDIATE_BINARIES
-                    + " binaries, not " + binaries.count());
+                    + " binaries, not " + binaries.segments().size());
         }
-        if (!isIdentity(binaries.binary(1))) {
+        if (!isIdentity(binaries.segments().get(1))) {
             return new Incompatible("the identity of the front end is no line of text");
         }
-        Optional<String> defect = SpirVReader.defect(binaries.binary(0));
+        Optional<String> defect = SpirVReader.defect(binaries.segments().get(0));
         return defect.isPresent()
                 ? new Incompatible("malformed intermediate program: " + defect.get())
-                : new Compatible(BinaryContainer.read(binaries.binary(0)));
+                : new Compatible(BinaryContainer.read(binaries.segments().get(0)));
     }
 
     private static boolean isIdentity(MemorySegment text) {

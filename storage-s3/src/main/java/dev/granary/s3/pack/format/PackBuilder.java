@@ -3,7 +3,6 @@ package dev.granary.s3.pack.format;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.granary.cache.Sha256;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.s3.layout.ObjectName;
 
 import java.nio.ByteBuffer;
@@ -12,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.UUID;
 import java.util.function.UnaryOperator;
 import java.util.random.RandomGenerator;
 
@@ -28,7 +28,7 @@ public final class PackBuilder {
     private static final byte[] MAGIC = "GRANPACK".getBytes(US_ASCII);
 
     private final String namespace;
-    private final WriteAttemptId nonce;
+    private final UUID nonce;
     private final Map<Sha256, Added> added = new TreeMap<>(PackIndex.ORDER);
     private long bytes;
 
@@ -81,7 +81,7 @@ public final class PackBuilder {
     /** Starts a pack for the target of that namespace. */
     public PackBuilder(String namespace, RandomGenerator random) {
         this.namespace = namespace;
-        this.nonce = WriteAttemptId.random(random);
+        this.nonce = new UUID(random.nextLong(), random.nextLong());
     }
 
     /** Returns true if an entry of that many bytes fits into a pack. */
@@ -134,7 +134,7 @@ public final class PackBuilder {
         ByteBuffer body = ByteBuffer.allocate(
                 indexOffset + added.size() * PackIndex.ROW_BYTES + PackIndex.FOOTER_BYTES);
         body.put(MAGIC).putInt(PackIndex.VERSION).putInt(0);
-        body.putLong(nonce.high()).putLong(nonce.low());
+        body.putLong(nonce.getMostSignificantBits()).putLong(nonce.getLeastSignificantBits());
         List<PackLocation> locations = new ArrayList<>();
         added.forEach((id, one) -> {
             int length = one.entry.length;

@@ -15,7 +15,6 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
-import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.layout.ObjectName;
@@ -47,6 +46,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.UUID;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
@@ -218,7 +218,10 @@ class PackCompactorTest {
 
     /** Returns an entry as another writer stores it. */
     private byte[] encodedAgain(Entry entry) {
-        return EntryFormat.encode(entry, Compression.NONE, WriteAttemptId.random(bucket.random()));
+        return EntryFormat.encode(
+                entry,
+                Compression.NONE,
+                new UUID(bucket.random().nextLong(), bucket.random().nextLong()));
     }
 
     @Test
@@ -334,7 +337,7 @@ class PackCompactorTest {
             byte[] binary = Arrays.copyOf(test.entries.bytes(1 << 20), 16 << 20);
             Entry large = TestEntries.entry(test.entries.id(), KernelBinaries.of(binary));
             String key = PackFixture.unpackedKey(large);
-            byte[] stored = EntryFormat.encode(large, Compression.ZSTD, WriteAttemptId.NONE);
+            byte[] stored = EntryFormat.encode(large, Compression.ZSTD);
             test.store.place(key, stored);
             CompactionReport report = test.bucket.compact();
             assertEquals(
