@@ -148,8 +148,10 @@ public final class SharedDirectory implements PersistentCache, SharedStore {
         Path file = files.file(entry.id());
         try (Arena memory = Arena.ofConfined()) {
             EntryFiles.Found found = files.read(file, memory, decoder(entry.id()));
+            // the JDK sets the time of the file that it has opened, which may be removed by then
             return EntryFiles.isInPlace(found, entry, trust)
-                    && EntryFiles.recordUse(file, found.lastUse(), clock.millis(), Duration.ZERO);
+                    && EntryFiles.recordUse(file, found.lastUse(), clock.millis(), Duration.ZERO)
+                    && Files.exists(file);
         } catch (IOException e) {
             return false; // perhaps it can be replaced
         }

@@ -184,11 +184,10 @@ final class CorruptionTest {
         assertThat(tier.load(entry.id())).isDamaged();
         assertFalse(Files.exists(file(entry)));
         for (boolean isLater : new boolean[] {true, false}) {
-            byte[] otherVersion = sound.clone();
-            TestEntries.setVersion(otherVersion, 0, isLater ? 99 : 1);
             for (int length : new int[] {sound.length, 1 << 20}) {
-                byte[] longer = Arrays.copyOf(otherVersion, length);
+                byte[] longer = Arrays.copyOf(sound, length);
                 ByteBuffer.wrap(longer).putLong(LENGTH_AT, length);
+                TestEntries.setVersion(longer, 0, isLater ? 99 : 1);
                 Files.write(file(entry), longer);
                 assertThat(tier.load(entry.id()))
                         .isDamaged(isLater ? DamageKind.TOO_NEW : DamageKind.TOO_OLD);

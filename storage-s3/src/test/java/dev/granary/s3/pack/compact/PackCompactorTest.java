@@ -54,8 +54,6 @@ import java.util.stream.Stream;
 class PackCompactorTest {
     private static final Duration GRACE = Duration.ofDays(1);
     private static final Duration MOMENT = Duration.ofMillis(1);
-    private static final int VERSION_AT = 8; // in an entry, followed by the flags
-    private static final int COUNT_AT = 12;
 
     private final PackFixture bucket = new PackFixture("PackCompactorTest");
     private final RecordingObjectStore store = bucket.store;
@@ -279,8 +277,7 @@ class PackCompactorTest {
         String damaged = placeDamaged(packed.getFirst());
         List<Entry> sound = placeUnpacked(5);
         byte[] other = PackFixture.encoded(entries.entry(100));
-        Arrays.fill(other, VERSION_AT, VERSION_AT + 2 * Short.BYTES, (byte) 2);
-        Arrays.fill(other, COUNT_AT, COUNT_AT + Short.BYTES, (byte) -1);
+        TestEntries.setLaterVersion(other, 0);
         store.place(PackFixture.unpackedKey(entries.entry(100)), other);
         Entry large = entries.entry(PackIndex.MAX_ENTRY_BYTES);
         bucket.placeUnpacked(large);
