@@ -44,6 +44,9 @@ public final class EntrySignature {
     /** The depth of the largest tree: of 262,144 entries. */
     static final int MAX_DEPTH = 18;
 
+    /** The most that a signature of a tree is longer than that of one entry. */
+    public static final int MAX_PATH_BYTES = MAX_DEPTH * Sha256.BYTES;
+
     private final String keyName;
     private final byte[] value;
     private final int index; // of the leaf; its bits tell on which side each hash is

@@ -100,9 +100,4 @@ public final class EntrySigner {
             throw new IllegalStateException(e);
         }
     }
-
-    @Override
-    public String toString() {
-        return "signer " + name;
-    }
 }

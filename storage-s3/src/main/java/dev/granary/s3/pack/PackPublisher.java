@@ -111,7 +111,7 @@ public final class PackPublisher {
             pending.put(
                     entry.id().hash(),
                     new PendingEntry(encoded.length, new ArrayList<>(List.of(whenDone))));
-            if (open.isFull()
+            if (open.isFull((long) signed.size() * EntrySignature.MAX_PATH_BYTES)
                     || register.ticker().nanos() - openedAt
                             > TimeUnit.MINUTES.toNanos(INTERVAL_MINUTES)) {
                 publish();

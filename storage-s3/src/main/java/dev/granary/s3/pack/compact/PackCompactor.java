@@ -253,7 +253,7 @@ public final class PackCompactor {
             Iterator<Sha256> ids = spool.ids();
             while (ids.hasNext()) {
                 PackBuilder builder = new PackBuilder(keys.namespace(), register.random());
-                while (ids.hasNext() && !builder.isFull()) {
+                while (ids.hasNext() && !builder.isFull(0)) {
                     spool.copy(ids.next(), builder);
                 }
                 PackBuilder.Pack pack = builder.build();

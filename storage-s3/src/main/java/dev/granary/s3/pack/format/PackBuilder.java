@@ -118,9 +118,13 @@ public final class PackBuilder {
         });
     }
 
-    /** Returns true if no more entries should be added. */
-    public boolean isFull() {
-        return bytes >= FULL_BYTES || added.size() >= PackInfo.MAX_ENTRIES;
+    /**
+     * Returns true if no more entries should be added.
+     *
+     * @param reserved the bytes by which {@link #change} will make entries longer
+     */
+    public boolean isFull(long reserved) {
+        return bytes + reserved >= FULL_BYTES || added.size() >= PackInfo.MAX_ENTRIES;
     }
 
     /** Returns the number of entries so far. */

@@ -136,7 +136,7 @@ class PackFormatTest {
                 IllegalArgumentException.class,
                 () -> builder.add(PackFixture.hash(random), new byte[most.length + 1], 0));
         assertEquals(2, builder.size());
-        assertTrue(builder.isFull());
+        assertTrue(builder.isFull(0));
         PackBuilder.Pack pack = builder.build();
         PackIndex index = index(encodedIndex(pack), pack.info(7).indexOffset());
         assertEquals(1, index.find(small).orElseThrow().length());
