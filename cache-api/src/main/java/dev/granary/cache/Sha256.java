@@ -74,10 +74,7 @@ public final class Sha256 {
         return digest.clone();
     }
 
-    /**
-     * Returns the first eight bytes as a big-endian number. It is as evenly distributed as the
-     * whole digest, so that a table can search by it and compare the other 24 bytes elsewhere.
-     */
+    /** Returns the first eight bytes as a big-endian number. */
     public long prefix() {
         return ByteBuffer.wrap(digest).getLong();
     }

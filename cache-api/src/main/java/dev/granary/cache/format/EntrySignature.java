@@ -6,12 +6,12 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.Sha256;
 
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.security.GeneralSecurityException;
 import java.security.PublicKey;
 import java.security.Signature;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -44,18 +44,23 @@ public final class EntrySignature {
     /** The depth of the largest tree: of 262,144 entries. */
     static final int MAX_DEPTH = 18;
 
-    /** The most that a signature of a tree is longer than that of one entry. */
+    /** The longest path in bytes. */
     public static final int MAX_PATH_BYTES = MAX_DEPTH * Sha256.BYTES;
 
     private final String keyName;
     private final byte[] value;
     private final int index; // of the leaf; its bits tell on which side each hash is
-    private final List<Sha256> path; // from the leaf to the root
+    private final byte[] path; // the hashes beside it, from the leaf to the root
 
     /** A hash of a tree whose root has a verified signature. */
-    record Verified(ByteBuffer signature, Sha256 hash) {}
+    record Verified(ByteBuffer signature, Sha256 hash) {
+        @Override
+        public int hashCode() {
+            return hash.hashCode(); // buffers hash byte by byte
+        }
+    }
 
-    EntrySignature(String keyName, byte[] value, int index, List<Sha256> path) {
+    EntrySignature(String keyName, byte[] value, int index, byte[] path) {
         this.keyName = keyName;
         this.value = value;
         this.index = index;
@@ -70,20 +75,14 @@ public final class EntrySignature {
         }
         int nameBytes = in.get() & 0xff;
         int pathBytes = in.remaining() + 2 - FIXED_BYTES - nameBytes;
-        if (pathBytes < 0
-                || pathBytes % Sha256.BYTES != 0
-                || pathBytes / Sha256.BYTES > MAX_DEPTH) {
+        if (pathBytes < 0 || pathBytes % Sha256.BYTES != 0 || pathBytes > MAX_PATH_BYTES) {
             return Optional.empty();
         }
         String keyName = new String(take(in, nameBytes), US_ASCII);
         byte[] value = take(in, BYTES);
         int index = in.getInt();
-        List<Sha256> path = new ArrayList<>();
-        while (in.hasRemaining()) {
-            path.add(Sha256.ofDigest(take(in, Sha256.BYTES)));
-        }
-        return NAME.matcher(keyName).matches() && index >>> path.size() == 0
-                ? Optional.of(new EntrySignature(keyName, value, index, path))
+        return NAME.matcher(keyName).matches() && (index >>> (pathBytes / Sha256.BYTES)) == 0
+                ? Optional.of(new EntrySignature(keyName, value, index, take(in, pathBytes)))
                 : Optional.empty();
     }
 
@@ -110,13 +109,14 @@ public final class EntrySignature {
         int level = 0;
         while (!known.contains(new Verified(tree, hash))) {
             reached.add(new Verified(tree, hash));
-            if (level == path.size()) {
+            int at = level * Sha256.BYTES;
+            if (at == path.length) {
                 if (!isBy(key, message(hash, keyName))) {
                     return false;
                 }
                 break;
             }
-            Sha256 beside = path.get(level);
+            Sha256 beside = Sha256.ofDigest(Arrays.copyOfRange(path, at, at + Sha256.BYTES));
             reached.add(new Verified(tree, beside));
             hash = (index >> level & 1) == 0 ? node(hash, beside) : node(beside, hash);
             level++;
@@ -153,18 +153,18 @@ public final class EntrySignature {
      */
     public static Sha256 leaf(Entry entry) {
         EntryFormat.UnhashedSections unhashed = EntryFormat.unhashed(entry);
-        byte[] metadata = unhashed.metadata().toArray(ValueLayout.JAVA_BYTE);
+        MemorySegment metadata = unhashed.metadata();
         Sha256 content = unhashed.isHashed()
                 ? entry.contentHash()
                 : Entry.contentHash(entry.id(), entry.binaries());
-        return Sha256.of(
-                ByteBuffer.allocate(1 + Short.BYTES + Long.BYTES + Sha256.BYTES + Sha256.BYTES)
-                        .put((byte) 0)
-                        .putShort((short) EntryFormat.VERSION)
-                        .putLong(EntryFormat.compileNanos(entry))
-                        .put(content.bytes())
-                        .put(Sha256.of(metadata).bytes())
-                        .array());
+        return Sha256.of(ByteBuffer.allocate(
+                        1 + Short.BYTES + Long.BYTES + Sha256.BYTES + (int) metadata.byteSize())
+                .put((byte) 0)
+                .putShort((short) EntryFormat.VERSION)
+                .putLong(EntryFormat.compileNanos(entry))
+                .put(content.bytes())
+                .put(metadata.asByteBuffer())
+                .array());
     }
 
     static Sha256 node(Sha256 left, Sha256 right) {
@@ -178,13 +178,13 @@ public final class EntrySignature {
     /** Returns the stored form. */
     MemorySegment encoded() {
         byte[] name = keyName.getBytes(US_ASCII);
-        ByteBuffer out = ByteBuffer.allocate(FIXED_BYTES + name.length + path.size() * Sha256.BYTES)
+        return MemorySegment.ofArray(ByteBuffer.allocate(FIXED_BYTES + name.length + path.length)
                 .put(FORM)
                 .put((byte) name.length)
                 .put(name)
                 .put(value)
-                .putInt(index);
-        path.forEach(hash -> out.put(hash.bytes()));
-        return MemorySegment.ofArray(out.array());
+                .putInt(index)
+                .put(path)
+                .array());
     }
 }

@@ -3,6 +3,7 @@ package dev.granary.cache.format;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Sha256;
 
+import java.nio.ByteBuffer;
 import java.security.GeneralSecurityException;
 import java.security.PrivateKey;
 import java.security.Signature;
@@ -81,11 +82,11 @@ public final class EntrySigner {
         byte[] value = sign(EntrySignature.message(level.getFirst(), name));
         List<EntrySignature> signatures = new ArrayList<>();
         for (int leaf = 0; leaf < leaves.size(); leaf++) {
-            List<Sha256> path = new ArrayList<>();
+            ByteBuffer path = ByteBuffer.allocate(depth * Sha256.BYTES);
             for (int i = 0; i < depth; i++) {
-                path.add(levels.get(i).get(leaf >> i ^ 1));
+                path.put(levels.get(i).get(leaf >> i ^ 1).bytes());
             }
-            signatures.add(new EntrySignature(name, value, leaf, path));
+            signatures.add(new EntrySignature(name, value, leaf, path.array()));
         }
         return signatures;
     }

@@ -229,7 +229,7 @@ class EntrySignatureTest {
     void otherForms() {
         for (String name : List.of("CI", "-i", "c/")) {
             Entry other = EntryFormat.signed(
-                    entry, new EntrySignature(name, new byte[64], 0, List.of()), null);
+                    entry, new EntrySignature(name, new byte[64], 0, new byte[0]), null);
             assertEquals(Optional.empty(), EntrySignature.of(other), name);
         }
     }
