@@ -163,9 +163,10 @@ public final class PackPublisher {
         if (signed.size() > 1) {
             Iterator<EntrySignature> signatures =
                     signer.orElseThrow().sign(List.copyOf(signed.values())).iterator();
-            signed.keySet()
-                    .forEach(id -> open.change(
-                            id, entry -> EntryFormat.withSignature(entry, signatures.next())));
+            for (Sha256 id : signed.keySet()) {
+                EntrySignature signature = signatures.next();
+                open.change(id, entry -> EntryFormat.withSignature(entry, signature));
+            }
         }
         signed.clear();
     }
