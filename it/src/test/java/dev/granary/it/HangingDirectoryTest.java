@@ -92,4 +92,40 @@ class HangingDirectoryTest {
             }
         }
     }
+
+    @Test
+    @DisplayName("It stops while a wrapped program runs: the program gets its fetched file, and its"
+            + " exit code is that of the command after the wait")
+    void wrapped() throws Exception {
+        try (Mount mount = Mount.start(directory)) {
+            GranaryProcess.Result ci = wrap("ci", mount, "printf one >$D/one");
+            assertEquals(0, ci.exitCode(), ci::toString);
+            GranaryProcess.Result node = wrap(
+                    "node",
+                    mount,
+                    "cat $D/one; kill -STOP " + mount.server().pid()
+                            + "; printf 2 >$D/two; exit 3");
+            assertEquals(3, node.exitCode(), node::toString);
+            assertTrue(node.out().contains("one"), node::toString);
+            assertTrue(Files.exists(directory.resolve("tool of node/two")));
+        }
+    }
+
+    private GranaryProcess.Result wrap(String machine, Mount mount, String program)
+            throws Exception {
+        Path tool = Files.createDirectories(directory.resolve("tool of " + machine));
+        return GranaryProcess.run(
+                Map.of("GRANARY_DIR", directory.resolve(machine).toString(), "D", tool.toString()),
+                "wrap",
+                "--dir",
+                "tool=" + tool,
+                "--wait",
+                "3",
+                "--bucket",
+                "file://" + mount.path().resolve("kernels"),
+                "--",
+                "sh",
+                "-c",
+                program.replace("$D", "\"$D\""));
+    }
 }
