@@ -138,9 +138,12 @@ public final class Main {
     public static CommandLine commandLine(String... arguments) {
         CommandLine line = new CommandLine(new Main());
         String requested = arguments.length == 0 ? "" : arguments[0];
-        boolean isKnown = !requested.equals("help")
-                && !requested.equals("generate-completion")
-                && COMMANDS.stream().anyMatch(command -> command.getKey().equals(requested));
+        boolean isVersion = arguments.length == 1 && requested.matches("-V|--version");
+        boolean isKnown = isVersion
+                || (!requested.equals("help")
+                        && !requested.equals("generate-completion")
+                        && COMMANDS.stream()
+                                .anyMatch(command -> command.getKey().equals(requested)));
         for (Map.Entry<String, Class<?>> command : COMMANDS) {
             if (!isKnown || command.getKey().equals(requested)) {
                 line.addSubcommand(command.getKey(), command.getValue());
