@@ -32,7 +32,8 @@ import java.util.function.Function;
 /**
  * Publisher of entries of one target in packs. An entry is stored when a head names its pack: after
  * {@link #finish()}, or earlier if the pack became full or {@value #INTERVAL_MINUTES} minutes old.
- * Entries whose pack cannot be named are published unpacked. Thread-safe.
+ * Entries whose pack cannot be named are published unpacked. The entries of a pack that this
+ * process has signed get one signature together. Thread-safe.
  *
  * <p>Memory holds one pack of at most {@value PackBuilder#FULL_BYTES} bytes and one entry. While
  * the pack is written it is held once more. Each caller in {@code add} holds its entry.
