@@ -59,7 +59,7 @@ class EntryValuesTest {
         assertArrayEquals(new byte[] {1, 2, 3}, binaries.toByteArrays().getFirst());
         assertThrows(
                 IllegalArgumentException.class,
-                () -> binaries.segments().get(0).set(ValueLayout.JAVA_BYTE, 0, (byte) 9));
+                () -> binaries.segments().getFirst().set(ValueLayout.JAVA_BYTE, 0, (byte) 9));
         assertThrows(
                 UnsupportedOperationException.class, () -> binaries.segments().clear());
         List<MemorySegment> list = new ArrayList<>(List.of(MemorySegment.ofArray(new byte[1])));

@@ -289,13 +289,13 @@ final class LocalTierTest {
                     .isHit()
                     .binaries()
                     .segments()
-                    .get(0)
+                    .getFirst()
                     .isNative());
             MemorySegment inArena;
             try (Arena memory = Arena.ofConfined()) {
                 LoadResult loaded = tier.load(entry.id(), memory);
                 assertThat(loaded).isHitOf(entry);
-                inArena = assertThat(loaded).isHit().binaries().segments().get(0);
+                inArena = assertThat(loaded).isHit().binaries().segments().getFirst();
                 assertTrue(inArena.isNative());
             }
             assertThrows(IllegalStateException.class, () -> inArena.get(ValueLayout.JAVA_BYTE, 0));

@@ -112,11 +112,11 @@ record FileGroup(String path, SequencedMap<String, MemorySegment> files) {
         KernelBinaries binaries = entry.binaries();
         if (!entry.id().target().equals(scope)
                 || binaries.segments().size() != 2
-                || binaries.segments().get(0).byteSize() > MAX_INDEX_BYTES) {
+                || binaries.segments().getFirst().byteSize() > MAX_INDEX_BYTES) {
             return Optional.empty();
         }
         try {
-            byte[] index = binaries.segments().get(0).toArray(ValueLayout.JAVA_BYTE);
+            byte[] index = binaries.segments().getFirst().toArray(ValueLayout.JAVA_BYTE);
             String lines = UTF_8.newDecoder().decode(ByteBuffer.wrap(index)).toString();
             return files(path, lines.split("\n", -1), binaries.segments().get(1))
                     .map(files -> new FileGroup(path, files));

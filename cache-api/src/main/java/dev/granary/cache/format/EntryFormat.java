@@ -41,7 +41,7 @@ public final class EntryFormat {
 
     private EntryFormat() {}
 
-    /** Encodes an entry that is written without competing writers, as the other method does. */
+    /** Encodes an entry without the id of an attempt, for writers that do not compete. */
     public static byte[] encode(Entry entry, Compression compression) {
         return encode(entry, compression, NO_PUT_ID);
     }

@@ -156,7 +156,7 @@ final class CompilerMain {
                         stored.isEmpty()
                                 ? driver.create(kernel)
                                 : ((LevelZeroEngine) driver)
-                                        .create(kernel, stored.segments().get(0)));
+                                        .create(kernel, stored.segments().getFirst()));
         };
     }
 

@@ -139,7 +139,7 @@ public final class CompositePrimitive implements Primitive {
             if (one.segments().size() != 1) {
                 return KernelBinaries.none();
             }
-            binaries.add(one.segments().get(0));
+            binaries.add(one.segments().getFirst());
         }
         boolean isComplete = planned.stream().mapToInt(List::size).sum() == all.size();
         return isComplete ? KernelBinaries.ofSegments(binaries) : KernelBinaries.none();

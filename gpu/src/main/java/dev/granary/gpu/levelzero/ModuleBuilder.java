@@ -64,7 +64,7 @@ record ModuleBuilder(ZeContext context) {
     BuiltProgram restore(KernelDescriptor descriptor, KernelBinaries binaries, Target source)
             throws RestoreException {
         ModuleBuild built =
-                build(descriptor, ModuleCalls.Format.NATIVE, binaries.segments().get(0));
+                build(descriptor, ModuleCalls.Format.NATIVE, binaries.segments().getFirst());
         if (built.refusal().isPresent()) {
             throw new RestoreException(descriptor.name() + ": the driver refuses the binary: "
                     + built.refusal().get().getMessage() + " " + built.log());

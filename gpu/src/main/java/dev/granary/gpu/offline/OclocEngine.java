@@ -181,7 +181,7 @@ public final class OclocEngine implements Engine<KernelDescriptor, CompiledProgr
                         "it is not certain that the binary is for this device, and the device is"
                                 + " not here to tell: " + reason);
         }
-        return DeviceKernels.of(binaries.segments().get(0))
+        return DeviceKernels.of(binaries.segments().getFirst())
                 .orElseThrow(() -> incompatible("the kernels of the binary cannot be read"));
     }
 

@@ -70,7 +70,7 @@ record ProgramBuilder(EngineLifetime lifetime, ProgramCalls calls, long context,
     BuiltProgram restore(KernelDescriptor descriptor, KernelBinaries binaries)
             throws RestoreException {
         NativeHandle program = own(calls.createProgramWithBinary(
-                context, device, binaries.segments().get(0)));
+                context, device, binaries.segments().getFirst()));
         try {
             if (!calls.buildProgram(program.get(), device, descriptor.options())) {
                 throw new RestoreException(descriptor.name() + ": the driver refuses the binary: "

@@ -40,8 +40,8 @@ public final class IntermediateProgram implements Primitive {
         this.descriptor = descriptor;
         this.origin = origin;
         this.binaries = binaries;
-        this.kernels =
-                List.copyOf(DeviceKernels.of(binaries.segments().get(0)).orElseGet(TreeSet::new));
+        this.kernels = List.copyOf(
+                DeviceKernels.of(binaries.segments().getFirst()).orElseGet(TreeSet::new));
         this.compileTime = compileTime;
     }
 
@@ -78,7 +78,7 @@ public final class IntermediateProgram implements Primitive {
 
     /** Returns the module of SPIR-V, read-only. */
     public MemorySegment module() {
-        return binaries.segments().get(0);
+        return binaries.segments().getFirst();
     }
 
     /** Returns the identity of the front end that made it, such as {@code ocloc 22.43.24595.41}. */

@@ -43,7 +43,7 @@ public final class BinaryCheckProgram {
             System.out.println("device=" + engine.target().device());
             System.out.println("own=" + CompatibilityChecker.check(engine.target(), own));
             System.out.println("format="
-                    + BinaryContainer.read(own.segments().get(0)).getClass().getSimpleName());
+                    + BinaryContainer.read(own.segments().getFirst()).getClass().getSimpleName());
             if (Files.notExists(Path.of(arguments[0]))) {
                 Files.write(Path.of(arguments[0]), own.toByteArrays().getFirst());
                 return;

@@ -61,10 +61,10 @@ public final class CheckCosts {
     private static void print(String name, Target target, byte[] binary) {
         KernelBinaries binaries = KernelBinaries.of(binary);
         // a lookup has read an entry from memory segments before, which initializes the JDK's part
-        binaries.segments().get(0).get(ValueLayout.JAVA_BYTE, 0);
-        binaries.segments().get(0).get(ValueLayout.JAVA_SHORT_UNALIGNED, 0);
-        binaries.segments().get(0).get(ValueLayout.JAVA_INT_UNALIGNED, 0);
-        binaries.segments().get(0).get(ValueLayout.JAVA_LONG_UNALIGNED, 0);
+        binaries.segments().getFirst().get(ValueLayout.JAVA_BYTE, 0);
+        binaries.segments().getFirst().get(ValueLayout.JAVA_SHORT_UNALIGNED, 0);
+        binaries.segments().getFirst().get(ValueLayout.JAVA_INT_UNALIGNED, 0);
+        binaries.segments().getFirst().get(ValueLayout.JAVA_LONG_UNALIGNED, 0);
         long start = THREADS.getCurrentThreadCpuTime();
         BinaryCompatibility result = CompatibilityChecker.check(target, binaries);
         long first = THREADS.getCurrentThreadCpuTime() - start;

@@ -73,7 +73,7 @@ final class SelfDescribingEntries {
         if (read.binaries().segments().size() != 1 || read.binaries().byteSize() < Long.BYTES) {
             return OptionalLong.empty();
         }
-        long version = read.binaries().segments().get(0).get(VERSION, 0);
+        long version = read.binaries().segments().getFirst().get(VERSION, 0);
         String key = read.id().fields().getLast().text();
         Entry expected = entry(key, version);
         return expected.id().equals(read.id()) && expected.binaries().equals(read.binaries())

@@ -111,10 +111,10 @@ public final class CompatibilityChecker {
         if (!isIdentity(binaries.segments().get(1))) {
             return new Incompatible("the identity of the front end is no line of text");
         }
-        Optional<String> defect = SpirVReader.defect(binaries.segments().get(0));
+        Optional<String> defect = SpirVReader.defect(binaries.segments().getFirst());
         return defect.isPresent()
                 ? new Incompatible("malformed intermediate program: " + defect.get())
-                : new Compatible(BinaryContainer.read(binaries.segments().get(0)));
+                : new Compatible(BinaryContainer.read(binaries.segments().getFirst()));
     }
 
     private static boolean isIdentity(MemorySegment text) {
