@@ -190,7 +190,7 @@ class FleetCommandsTest {
                 .prints("entries    6")
                 .out()
                 .replaceAll(" +", " ")
-                .contains(TARGET + "\nentries size compile time nodes last use\n5 "));
+                .contains(TARGET + "\nentries size compile time nodes last use saved\n5 "));
         run("a", "inspect", packed.getFirst().id().hash().hex())
                 .exits(0)
                 .prints("intact", "250 ms");

@@ -57,11 +57,19 @@ final class FleetUse {
         private final Map<String, long[]> ids = new HashMap<>();
         private final Map<String, Long> counters = new HashMap<>();
         private final SortedSet<LocalDate> days = new TreeSet<>();
+        private long savedMillis;
 
         private void add(UseNote note) {
+            addShare(note, 1);
+            note.counters().forEach((name, count) -> counters.merge(name, count, Units::sum));
+        }
+
+        /** Adds a target's share of a note. */
+        private void addShare(UseNote note, double share) {
             machines.add(note.machine());
             days.add(note.day());
-            note.counters().forEach((name, count) -> counters.merge(name, count, Units::sum));
+            long saved = note.counters().getOrDefault(Counter.SAVED_TIME.label(), 0L);
+            savedMillis = Units.sum(savedMillis, Math.round(saved * share));
         }
 
         private void add(String target, long[] hashes) {
@@ -95,7 +103,7 @@ final class FleetUse {
         }
 
         long savedMillis() {
-            return count(Counter.SAVED_TIME);
+            return savedMillis;
         }
     }
 
@@ -111,11 +119,11 @@ final class FleetUse {
         Sum day = days.computeIfAbsent(note.day(), _ -> new Sum());
         day.add(note);
         all.add(note);
+        double used = note.ids().values().stream().mapToLong(ids -> ids.length).sum();
         note.ids().forEach((target, hashes) -> {
             day.add(target, hashes);
             all.add(target, hashes);
-            Sum ofTarget = targets.computeIfAbsent(target, _ -> new Sum());
-            ofTarget.add(note);
+            targets.computeIfAbsent(target, _ -> new Sum()).addShare(note, hashes.length / used);
         });
     }
 
@@ -146,7 +154,10 @@ final class FleetUse {
                 .column("time saved:savedMillis", day -> time(day.getValue().savedMillis()));
     }
 
-    /** Adds a table of the targets of a bucket, with their use as far as it is noted. */
+    /**
+     * Adds a table of the targets of a bucket, with their use as far as it is noted. What a machine
+     * of several targets saved is divided by the ids that it used.
+     */
     ReportTable<?> addTargets(Map<String, Usage> usage, Report report) {
         Sum none = new Sum();
         return report.table("targets", usage.entrySet())
@@ -159,7 +170,10 @@ final class FleetUse {
                 .column("nodes", each -> targets.getOrDefault(each.getKey(), none)
                         .nodes())
                 .column("last use", each -> targets.getOrDefault(each.getKey(), none)
-                        .last());
+                        .last())
+                .column(
+                        "saved:savedMillis",
+                        each -> time(targets.getOrDefault(each.getKey(), none).savedMillis()));
     }
 
     ReportTable<?> addMisses(Report report) {

@@ -4,8 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 
+import dev.granary.cache.Id;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.Target;
+import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.TrustPolicy;
 import dev.granary.cache.support.ClaimStore.Claim;
 import dev.granary.cli.Cli;
@@ -35,6 +40,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /** Tests of hit rates, metrics for Prometheus, and the reset of counters. */
 class StatsCommandTest {
@@ -297,5 +303,42 @@ class StatsCommandTest {
         Cli.run("stats", "s3://kernels/ci", "--fleet", "--endpoint", "http://127.0.0.1:1")
                 .exits(1)
                 .reports("The notes of use cannot be listed");
+    }
+
+    @Test
+    @DisplayName("What a machine saved is divided among its targets, by the ids that it used")
+    void savedByTarget(@TempDir Path directory) throws Exception {
+        LocalDate today = LocalDate.now(ZoneOffset.UTC);
+        String one = TestEntries.TARGET.path();
+        String two = TestEntries.OTHER_TARGET.path();
+        try (TestFleet fleet = new TestFleet(directory)) {
+            for (Target target : List.of(TestEntries.TARGET, TestEntries.OTHER_TARGET)) {
+                fleet.publish(List.of(TestEntries.entry(
+                        Id.builder(target).field("test", "saved").build(),
+                        KernelBinaries.of(new byte[9]))));
+            }
+            fleet.note(new UseNote(
+                    today,
+                    "0000000000000001",
+                    new TreeMap<>(Map.of(one, new long[] {1, 2, 3}, two, new long[] {4})),
+                    Map.of("saved-millis", 8000L)));
+            fleet.note(new UseNote(
+                    today,
+                    "0000000000000002",
+                    new TreeMap<>(Map.of(two, new long[] {4})),
+                    Map.of("saved-millis", 1000L)));
+            JsonObject json = Cli.run(
+                            "stats", "s3://kernels/ci", "--json", "--endpoint", fleet.endpoint())
+                    .exits(0)
+                    .json();
+            assertEquals(9000, json.get("savedMillis").getAsLong());
+            assertEquals(
+                    Map.of(one, 6000L, two, 3000L),
+                    json.getAsJsonArray("targets").asList().stream()
+                            .map(JsonElement::getAsJsonObject)
+                            .collect(Collectors.toMap(
+                                    each -> each.get("target").getAsString(),
+                                    each -> each.get("savedMillis").getAsLong())));
+        }
     }
 }
