@@ -5,6 +5,7 @@ import dev.granary.cache.format.EntrySigner;
 import dev.granary.coordinator.toml.SafeText;
 
 import java.io.IOException;
+import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -84,10 +85,11 @@ public final class KeyTexts {
      * @param place the place of the name of the file, for messages
      */
     public static String lines(Path file, String place) throws ConfigException {
-        if (trusted(file.toString(), place).isEmpty()) {
+        String lines = read(file.toString(), place, CHANGES_BY_OTHERS);
+        if (parsed(lines, place).isEmpty()) {
             throw new ConfigException(place + " " + file + " has no public key.");
         }
-        return read(file.toString(), place, CHANGES_BY_OTHERS);
+        return lines;
     }
 
     /** Creates a pair of keys with this name. */
@@ -137,7 +139,11 @@ public final class KeyTexts {
     static Map<String, Optional<PublicKey>> trusted(String text, String place)
             throws ConfigException {
         boolean isText = TEXT.matcher(BLANKS.split(text.strip(), 2)[0]).matches();
-        String lines = isText ? text : read(text, place, CHANGES_BY_OTHERS);
+        return parsed(isText ? text : read(text, place, CHANGES_BY_OTHERS), place);
+    }
+
+    private static Map<String, Optional<PublicKey>> parsed(String lines, String place)
+            throws ConfigException {
         Map<String, Optional<PublicKey>> keys = new LinkedHashMap<>();
         for (String each : BLANKS.split(COMMENT.matcher(lines).replaceAll("").strip())) {
             if (!each.isEmpty()) {
@@ -194,6 +200,8 @@ public final class KeyTexts {
             return Files.readString(file).strip();
         } catch (InvalidPathException e) { // shown nowhere: it may be a key
             throw new ConfigException(place + " is neither a key nor the path of a file.");
+        } catch (CharacterCodingException e) {
+            throw new ConfigException(place + " is a file that is no text.");
         } catch (IOException e) {
             throw new ConfigException(place + " is neither a key nor a file that can be read: "
                     + SafeText.inOneLine(e) + ".");

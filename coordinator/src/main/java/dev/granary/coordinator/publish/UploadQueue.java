@@ -200,8 +200,7 @@ public final class UploadQueue implements AutoCloseable {
                     complete(upload, new StoreResult.Failed(cause));
             }
         } catch (Throwable e) { // a broken contract or an error: the listener is notified
-            Warnings.warn("upload", "An upload failed: " + e);
-            complete(upload, new StoreResult.Failed(e.toString()));
+            complete(upload, failure(e));
         } finally {
             synchronized (this) {
                 upload.isSent = true;
@@ -307,15 +306,23 @@ public final class UploadQueue implements AutoCloseable {
         synchronized (this) {
             buffered = pending.values().stream().filter(each -> each.isSent).toList();
         }
-        String cause = "the entry was sent, but no result was reported";
+        StoreResult lost = new StoreResult.Failed("the entry was sent, but no result was reported");
         try {
             uploader.finish();
         } catch (Throwable e) {
-            Warnings.warn("upload", "An upload failed: " + e);
-            cause = e.toString();
+            lost = failure(e);
         }
-        StoreResult lost = new StoreResult.Failed(cause);
-        buffered.forEach(each -> complete(each, lost)); // no effect if it has a result
+        for (Upload each : buffered) {
+            complete(each, lost); // no effect if it has a result
+        }
+    }
+
+    /** Logs a failure, but not of a layer that was closed after this queue. */
+    private synchronized StoreResult failure(Throwable e) {
+        if (!isClosed) {
+            Warnings.warn("upload", "An upload failed: " + e);
+        }
+        return new StoreResult.Failed(e.toString());
     }
 
     /** Returns the number of uploads without success so far. */

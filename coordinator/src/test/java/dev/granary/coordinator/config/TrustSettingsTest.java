@@ -148,6 +148,10 @@ class TrustSettingsTest {
         assertTrue(mistake().contains("damaged key ci-2026"), this::mistake);
         environment.put("GRANARY_TRUSTED_KEYS", "/nowhere");
         assertTrue(mistake().contains("neither a key nor a file"), this::mistake);
+        environment.put(
+                "GRANARY_TRUSTED_KEYS",
+                Files.write(home.resolve("binary"), new byte[] {-1, -2}).toString());
+        assertTrue(mistake().contains("a file that is no text"), this::mistake);
         environment.put("GRANARY_TRUSTED_KEYS", file("keys", ci.publicKey(), "rw-rw-r--"));
         assertTrue(mistake().contains("chmod 600"), this::mistake);
         environment.remove("GRANARY_TRUSTED_KEYS");

@@ -89,7 +89,7 @@ class ReleaseTest {
                 assertTrue(bundle.containsKey(file + suffix), file + suffix);
             }
             assertTrue(expected.contains(file) || file.matches(".*-tests\\.jar|.*\\.json"), file);
-            if (file.endsWith(".jar") && !file.endsWith("-javadoc.jar")) {
+            if (file.endsWith(".jar")) {
                 assertTrue(
                         entries(each.getValue())
                                 .keySet()
