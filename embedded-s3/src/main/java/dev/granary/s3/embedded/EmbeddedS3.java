@@ -27,6 +27,9 @@ public final class EmbeddedS3 implements AutoCloseable {
     private static final int THREADS = 200;
     private static final int SECRET_BYTES = 20;
 
+    /** The largest body: that of the benchmark of buckets. */
+    private static final long MAX_BYTES = 1L << 30;
+
     private final S3Proxy server;
     private final AtomicBlobStore blobs;
     private final RequestCountingHandler handler = new RequestCountingHandler();
@@ -43,6 +46,7 @@ public final class EmbeddedS3 implements AutoCloseable {
                 .endpoint(URI.create("http://127.0.0.1:0"))
                 .awsAuthentication(AuthenticationType.AWS_V2_OR_V4, accessKey, secretKey)
                 .jettyMaxThreads(THREADS)
+                .v4MaxNonChunkedRequestSize(MAX_BYTES)
                 .stopTimeout(0)
                 .build();
         try {
