@@ -7,9 +7,12 @@ import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.KnownServer;
 import dev.granary.s3.contract.ScriptedServer;
 
+import org.junit.jupiter.api.Tag;
+
 /**
  * The bucket tier over {@link S3ClientLibrary#MINIO} on Ceph's object gateway; needs its packages.
  */
+@Tag("exhaustive")
 class CephMinioBucketTierTest extends PersistentCacheContract {
     private final S3Config config = ScriptedServer.of(KnownServer.CEPH)
             .config()
