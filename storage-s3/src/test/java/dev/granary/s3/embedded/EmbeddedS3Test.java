@@ -40,7 +40,7 @@ import java.util.concurrent.Future;
 /** Tests of the embedded server over a directory, and of its counters. */
 class EmbeddedS3Test {
     private static final int WRITERS = 6;
-    private static final int INCREMENTS = 15;
+    private static final int INCREMENTS = 8;
 
     private final TestEntries entries = new TestEntries(EmbeddedS3Test.class.getName());
     private final Path directory;
