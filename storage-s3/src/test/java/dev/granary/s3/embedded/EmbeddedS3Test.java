@@ -23,6 +23,7 @@ import dev.granary.s3.store.WriteResult;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -194,6 +195,7 @@ class EmbeddedS3Test {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
+    @Tag("exhaustive")
     @DisplayName("the check finds no problem with a sound server, in 89 requests, and keeps the"
             + " marker; a missing bucket is reported")
     void check(S3ClientLibrary client) throws Exception {
