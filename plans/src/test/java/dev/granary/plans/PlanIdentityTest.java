@@ -135,7 +135,7 @@ class PlanIdentityTest {
     @Test
     @DisplayName("another process emits the same sources")
     void otherProcess() throws Exception {
-        ChildJvm.Result result = ChildJvm.of(Printer.class).run();
+        ChildJvm.Result result = ChildJvm.of(Printer.class).shortLived().run();
         assertEquals(0, result.exitCode(), result::err);
         assertEquals(Printer.digests(), result.out().strip());
     }

@@ -45,7 +45,7 @@ class PlanResultsTest {
     void sample() throws Exception {
         List<KernelPlan> plans = new ArrayList<>(ProductPlans.of(UNEVEN));
         SplittableRandom random = TestSeed.random("sample of plans");
-        while (plans.size() > 12) {
+        while (plans.size() > 6) {
             plans.remove(random.nextInt(plans.size()));
         }
         harness.check(plans);

@@ -9,6 +9,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.EvictionPolicy;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.testing.TestRuns;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.AfterEach;
@@ -33,7 +34,7 @@ import java.util.concurrent.RejectedExecutionException;
 final class CapacityTest {
     private static final int SIZE = 10_000; // three blocks with the rest of the entry
     private static final int BLOCKS = 3 * 4096;
-    private static final int ROUNDS = 40;
+    private static final int ROUNDS = TestRuns.count(10);
     private static final long ROOM_FOR_TEN = 10 * BLOCKS;
 
     private final TestEntries entries = new TestEntries("CapacityTest");
@@ -258,10 +259,11 @@ final class CapacityTest {
     void longLife() throws Exception {
         long capacity = 60L * BLOCKS;
         List<Entry> byUse = new ArrayList<>(); // least recently used first
+        int stores = 200;
         int gone = 0;
         try (LocalTier tier =
                 StoreInvariants.openRegular(config().capacityBytes(capacity).build())) {
-            for (int i = 0; i < 400; i++) {
+            for (int i = 0; i < stores; i++) {
                 clock.advance(Duration.ofHours(1));
                 Entry entry = entries.entry(entries.random().nextInt(100, 2 * SIZE));
                 assertThat(tier.store(entry)).isStored();
@@ -288,7 +290,7 @@ final class CapacityTest {
                     }
                 }
             }
-            assertTrue(gone > 200);
+            assertTrue(gone > stores / 2);
             assertTrue(tier.usage().diskBytes() > capacity * 3 / 4, "no more leaves than must");
         }
     }

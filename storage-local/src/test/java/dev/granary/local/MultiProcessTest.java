@@ -9,6 +9,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.testing.InteractiveProcess;
+import dev.granary.testing.TestRuns;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -36,7 +37,7 @@ import java.util.stream.Collectors;
 @Timeout(600)
 final class MultiProcessTest {
     private static final int SIZE = KillScenario.SIZE;
-    private static final int REPLACEMENTS = 500;
+    private static final int REPLACEMENTS = TestRuns.count(125);
 
     @TempDir
     private Path temporary;
@@ -163,7 +164,7 @@ final class MultiProcessTest {
         long capacity = 16 * CapacitySweeper.onDisk(SIZE + 600);
         long most = 0;
         // in one process, since the share of its first sweep is what makes a process short
-        for (int i = 0; i < 500; i++) {
+        for (int i = 0; i < TestRuns.count(125); i++) {
             LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory())
                     .capacityBytes(capacity)
                     .background(i % 2 == 0 ? Runnable::run : _ -> {})

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
+import dev.granary.testing.TestRuns;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;
@@ -31,7 +32,7 @@ import java.util.stream.Stream;
 final class RemovalTest {
     private static final int IDS = 40;
     private static final int THREADS = 4;
-    private static final int CALLS = 2000;
+    private static final int CALLS = TestRuns.count(500);
 
     @TempDir
     private Path temporary;

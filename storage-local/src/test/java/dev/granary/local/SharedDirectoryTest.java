@@ -17,6 +17,7 @@ import dev.granary.cache.format.TrustPolicy;
 import dev.granary.cache.support.CheckResult;
 import dev.granary.testing.InteractiveProcess;
 import dev.granary.testing.SystemTool;
+import dev.granary.testing.TestRuns;
 
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
@@ -80,7 +81,7 @@ class SharedDirectoryTest {
     @DisplayName("Kills of two machines during stores leave only whole entries")
     void kills() throws Exception {
         EntryFiles files = EntryFiles.shared(directory);
-        for (int round = 0; round < 5; round++) {
+        for (int round = 0; round < TestRuns.count(2); round++) {
             try (InteractiveProcess one = SharedDirectoryProcess.start(directory);
                     InteractiveProcess other = SharedDirectoryProcess.start(directory)) {
                 one.send("storing kill" + round + "- " + SIZE);

@@ -116,6 +116,24 @@ class BreakerTest {
     }
 
     @Test
+    @DisplayName("a bucket for packs that falls silent after 100 responses: 100 successive reads"
+            + " send six requests")
+    void packsFallSilent() {
+        ResilientObjectStore packs = new ResilientObjectStore(
+                _ -> bucket, S3Config.builder("bucket").build().forPacks(), ticker);
+        for (int i = 0; i < 100; i++) {
+            assertThat(packs.get("none", 10)).isAbsent();
+        }
+        bucket.forgetRequests();
+        bucket.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
+        for (int i = 0; i < 100; i++) { // successive, as a planner reads indexes
+            assertThat(packs.get("none", 10)).isUnavailable();
+        }
+        assertEquals(6, bucket.requests().size());
+        assertEquals(BucketTierStatistics.Breaker.OPEN, packs.statistics().breaker());
+    }
+
+    @Test
     @DisplayName("half-open: one request without a response opens it again, and the other two"
             + " test requests are not sent")
     void silentAgain() {

@@ -31,6 +31,7 @@ import java.util.stream.Stream;
 /**
  * Tests of thousands of concurrent lookups over few connections, in a process with a small heap.
  */
+@Tag("exhaustive")
 class BulkFetchTest {
     private static final int LOADS = 10_000;
     private static final int IDS = 200;
@@ -114,7 +115,6 @@ class BulkFetchTest {
     @EnumSource(S3ClientLibrary.class)
     @DisplayName("10,000 concurrent lookups over 50 connections, in a heap of 192 MiB: all hit, one"
             + " request each, at most 50 at the server")
-    @Tag("exhaustive")
     void unpacked(S3ClientLibrary client) throws Exception {
         publishUnpacked();
         Map<String, String> output = fetch(client, CONNECTIONS, REQUEST, REQUEST.multipliedBy(5));
@@ -127,7 +127,6 @@ class BulkFetchTest {
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
     @DisplayName("the same with packed entries: the head and the index are read once")
-    @Tag("exhaustive")
     void packs(S3ClientLibrary client) throws Exception {
         publishInPacks();
         Map<String, String> output = fetch(client, CONNECTIONS, REQUEST, REQUEST.multipliedBy(5));
@@ -145,7 +144,6 @@ class BulkFetchTest {
 
     @Test
     @DisplayName("with a short deadline the same holds for the MinIO client")
-    @Tag("exhaustive")
     void shortDeadlineWithMinio() throws Exception {
         shortDeadline(S3ClientLibrary.MINIO);
     }

@@ -205,6 +205,7 @@ abstract class CredentialSourcesContract {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("the cause names an STS that cannot be reached")
     void unreachable() throws Exception {
         int closed;

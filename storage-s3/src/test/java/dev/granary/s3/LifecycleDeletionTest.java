@@ -17,6 +17,7 @@ import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.pack.PackPublisher;
 import dev.granary.s3.pack.compact.CompactionException;
 import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.testing.TestRuns;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
 
@@ -35,7 +36,7 @@ import java.util.SplittableRandom;
  * bases, the head, the marker.
  */
 class LifecycleDeletionTest {
-    private static final int HISTORIES = 150;
+    private static final int HISTORIES = TestRuns.count(40);
     private static final int STEPS = 60;
     private static final Duration INTERVAL = Duration.ofMinutes(1);
     private static final Duration LONGER_THAN_ANY_MEMORY = INTERVAL.multipliedBy(3);

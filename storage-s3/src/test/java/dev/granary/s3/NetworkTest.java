@@ -11,7 +11,9 @@ import com.sun.net.httpserver.HttpsServer;
 
 import dev.granary.s3.config.S3ClientLibrary;
 
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
@@ -33,6 +35,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Predicate;
 
@@ -44,7 +47,9 @@ class NetworkTest {
     private static final String BODY = "a body";
 
     @TempDir
-    private Path directory = Path.of("");
+    private static Path directory = Path.of("");
+
+    private static @Nullable SelfSigned certificate;
 
     private final Collection<String> requests = new ConcurrentLinkedQueue<>();
     private final Collection<String> tunnels = new ConcurrentLinkedQueue<>();
@@ -58,10 +63,15 @@ class NetworkTest {
         return new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     }
 
+    @BeforeAll
+    static void certify() throws Exception {
+        certificate = SelfSigned.create(directory, "ip:127.0.0.1,dns:" + HOST);
+    }
+
     @BeforeEach
-    void start() throws Exception {
-        tls.setHttpsConfigurator(new HttpsConfigurator(
-                SelfSigned.create(directory, "ip:127.0.0.1,dns:" + HOST).context()));
+    void start() {
+        tls.setHttpsConfigurator(
+                new HttpsConfigurator(Objects.requireNonNull(certificate).context()));
         for (HttpServer server : List.of(tls, plain)) {
             server.createContext("/", exchange -> {
                 requests.add(exchange.getRequestURI().toString());
@@ -152,8 +162,8 @@ class NetworkTest {
                 () -> read + ": " + result + " " + tunnels));
     }
 
-    private String pem() {
-        return directory.resolve("ca.pem").toString();
+    private static String pem() {
+        return Objects.requireNonNull(certificate).pem().toString();
     }
 
     @Test

@@ -8,7 +8,7 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;
-import java.util.stream.Stream;
+import java.util.Base64;
 
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
@@ -25,9 +25,9 @@ public record SelfSigned(SSLContext context, Path pem) {
     /** Makes a certificate in a directory, for names such as {@code ip:127.0.0.1}. */
     public static SelfSigned create(Path directory, String names) throws Exception {
         Path store = directory.resolve("store.p12");
-        Path pem = directory.resolve("ca.pem");
-        keytool(
-                store,
+        assertTrue(SystemTool.run(
+                Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
+                "-J-XX:TieredStopAtLevel=1",
                 "-genkeypair",
                 "-alias",
                 "a",
@@ -36,28 +36,28 @@ public record SelfSigned(SSLContext context, Path pem) {
                 "-dname",
                 "CN=Granary",
                 "-ext",
-                "san=" + names);
-        keytool(store, "-exportcert", "-rfc", "-alias", "a", "-file", pem.toString());
+                "san=" + names,
+                "-storetype",
+                "PKCS12",
+                "-storepass",
+                PASSWORD,
+                "-keystore",
+                store.toString()));
         KeyStore keys = KeyStore.getInstance("PKCS12");
         try (InputStream in = Files.newInputStream(store)) {
             keys.load(in, PASSWORD.toCharArray());
         }
+        Path pem = Files.writeString(
+                directory.resolve("ca.pem"),
+                "-----BEGIN CERTIFICATE-----\n"
+                        + Base64.getMimeEncoder()
+                                .encodeToString(keys.getCertificate("a").getEncoded())
+                        + "\n-----END CERTIFICATE-----\n");
         KeyManagerFactory managers =
                 KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
         managers.init(keys, PASSWORD.toCharArray());
         SSLContext context = SSLContext.getInstance("TLS");
         context.init(managers.getKeyManagers(), null, null);
         return new SelfSigned(context, pem);
-    }
-
-    private static void keytool(Path store, String... arguments) throws InterruptedException {
-        Path keytool = Path.of(System.getProperty("java.home"), "bin", "keytool");
-        assertTrue(SystemTool.run(Stream.of(
-                        Stream.of(keytool.toString()),
-                        Stream.of(arguments),
-                        Stream.of("-storetype", "PKCS12", "-storepass", PASSWORD),
-                        Stream.of("-keystore", store.toString()))
-                .flatMap(part -> part)
-                .toArray(String[]::new)));
     }
 }

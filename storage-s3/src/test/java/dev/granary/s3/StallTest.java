@@ -40,7 +40,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /** Tests of both transports and their layers against slow and silent servers. */
 class StallTest {
@@ -279,31 +278,6 @@ class StallTest {
             assertTrue(unlisted.toString().contains("within the time limits"), unlisted::toString);
             assertEquals(sent, server.requests());
             assertEquals(BucketTierStatistics.Breaker.OPEN, tier.statistics().breaker());
-        }
-    }
-
-    @ParameterizedTest
-    @EnumSource(S3ClientLibrary.class)
-    @DisplayName("a bucket for packs that falls silent after 100 responses: 100 successive reads"
-            + " send six requests")
-    void packsFallSilent(S3ClientLibrary client) throws Exception {
-        AtomicInteger count = new AtomicInteger();
-        RawHttpServer.Reply well = RawHttpServer.response(
-                "404 Not Found",
-                "Content-Type: application/xml\r\n",
-                "<Error><Code>NoSuchKey</Code></Error>");
-        server.replyToEach(_ -> count.incrementAndGet() <= 100 ? well : server.silence());
-        S3Config config = config(client, Duration.ofMillis(500)).forPacks();
-        try (ResilientObjectStore store = new ResilientObjectStore(
-                traffic -> ObjectStoreFactory.open(config, traffic), config, Ticker.SYSTEM)) {
-            for (int i = 0; i < 100; i++) {
-                assertThat(store.get("key", 10)).isAbsent();
-            }
-            for (int i = 0; i < 100; i++) { // successive, as a planner reads indexes
-                assertThat(store.get("key", 10)).isUnavailable();
-            }
-            assertEquals(106, server.requests());
-            assertEquals(BucketTierStatistics.Breaker.OPEN, store.statistics().breaker());
         }
     }
 }

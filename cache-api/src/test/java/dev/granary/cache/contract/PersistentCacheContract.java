@@ -120,13 +120,13 @@ public abstract class PersistentCacheContract {
     @DisplayName("several entries are stored: new ones, and one that is present")
     void several() {
         List<Entry> all =
-                IntStream.range(0, 150).mapToObj(i -> entries.entry(1 + i * 10)).toList();
-        assertThat(cache().store(all.get(70))).isStored();
+                IntStream.range(0, 30).mapToObj(i -> entries.entry(1 + i * 10)).toList();
+        assertThat(cache().store(all.get(15))).isStored();
         List<StoreResult> results = all.stream().map(cache()::store).toList();
         for (int i = 0; i < all.size(); i++) {
             assertThat(results.get(i))
                     .as("entry " + i)
-                    .is(i == 70 ? StoreResult.Duplicate.class : StoreResult.Stored.class);
+                    .is(i == 15 ? StoreResult.Duplicate.class : StoreResult.Stored.class);
             assertThat(cache().load(all.get(i).id())).isHitOf(all.get(i));
         }
     }
@@ -186,7 +186,7 @@ public abstract class PersistentCacheContract {
     void threads() throws Exception {
         PersistentCache other = openAnother();
         List<Entry> all = new ArrayList<>();
-        for (int i = 0; i < 24; i++) {
+        for (int i = 0; i < 12; i++) {
             all.add(entries.entry(1 + i * 1000));
         }
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {

@@ -59,6 +59,7 @@ class DevicesTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("two devices of one platform keep their own binaries; those of another target"
             + " are refused before the driver call")
     void twoDevices(@TempDir Path directory) throws Exception {

@@ -129,28 +129,6 @@ class OpenClEngineTest {
     }
 
     @Test
-    @DisplayName("binaries of two programs never mix")
-    void twoPrograms() throws Exception {
-        KernelProgram two = engine.create(sample().build());
-        KernelProgram three = engine.create(
-                SampleKernels.builder(engine.target()).options("-DFACTOR=3").build());
-        KernelBinaries ofThree = three.getBinaries(BinaryKind.KERNEL);
-        KernelBinaries ofTwo = two.getBinaries(BinaryKind.KERNEL);
-        KernelProgram againTwo = engine.create(two.descriptor(), ofTwo, BinaryKind.KERNEL);
-        KernelProgram againThree = engine.create(three.descriptor(), ofThree, BinaryKind.KERNEL);
-        try (LoadedKernels kernelsTwo = engine.load(againTwo);
-                LoadedKernels kernelsThree = engine.load(againThree)) {
-            float[] expected = SampleKernels.reversed(SampleKernels.SMALL_GROUPS, 3);
-            assertArrayEquals(
-                    expected,
-                    SampleKernels.reverse(engine, kernelsThree, SampleKernels.SMALL_GROUPS));
-            SampleKernels.checkReverse(engine, kernelsTwo, SampleKernels.SMALL_GROUPS);
-            assertEquals(2, SampleKernels.shift(engine, kernelsTwo)[0]);
-            assertEquals(3, SampleKernels.shift(engine, kernelsThree)[0]);
-        }
-    }
-
-    @Test
     @DisplayName("wrong kind, no, empty or two binaries, the empty id and another target are"
             + " refused before any driver call")
     void refusedBeforeTheDriver() {
@@ -185,22 +163,6 @@ class OpenClEngineTest {
         assertThrows(IllegalArgumentException.class, () -> engine.create(foreign));
         assertEquals(0, spy.count("createProgramWithBinary"));
         assertEquals(0, spy.created("program"));
-    }
-
-    @Test
-    @DisplayName("a primitive with the empty id has no binaries, but loads and runs")
-    void notCacheable() throws Exception {
-        KernelProgram primitive = engine.create(
-                sample().header("clock.clh", "#define NOW __TIME__").build());
-        assertTrue(primitive.descriptor().getId().isEmpty());
-        assertTrue(primitive.getBinaries(BinaryKind.KERNEL).isEmpty());
-        assertTrue(primitive.getBinaries(BinaryKind.PRIMITIVE).isEmpty());
-        for (int i = 0; i < 2; i++) {
-            try (LoadedKernels kernels = engine.load(primitive)) {
-                SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
-            }
-        }
-        assertEquals(0, spy.count("programBinary"));
     }
 
     @Test

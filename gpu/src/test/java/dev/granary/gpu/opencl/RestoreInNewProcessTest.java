@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.gpu.DriverProcess;
 import dev.granary.gpu.Geometry;
 
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -29,9 +30,16 @@ class RestoreInNewProcessTest {
     private static final String CACHED = "Using a cached WG function: ";
 
     @TempDir
-    Path directory;
+    private static Path directory = Path.of("");
 
-    private String take(String... modes) throws Exception {
+    private static String taken = "";
+
+    @BeforeAll
+    static void takeOnce() throws Exception {
+        taken = take("none", "announced-16", "announced-64", "launched-64");
+    }
+
+    private static String take(String... modes) throws Exception {
         return DriverProcess.of(TakeProgram.class, directory).run(modes).output();
     }
 
@@ -67,9 +75,8 @@ class RestoreInNewProcessTest {
     @DisplayName("a binary taken after the launch restores in a new process with the same output,"
             + " without the compiler")
     void afterLaunch() throws Exception {
-        take("launched-16");
-        String output = restore("launched-16", "plain", "16");
-        assertResult(output, 16);
+        String output = restore("launched-64", "plain", "64");
+        assertResult(output, 64);
         assertFalse(compilerRan(output), output);
         assertTrue(output.contains(CACHED), output);
     }
@@ -79,7 +86,6 @@ class RestoreInNewProcessTest {
     @DisplayName("control: a binary taken without a launch compiles at its first launch, as the"
             + " driver's messages show")
     void withoutLaunch() throws Exception {
-        take("none");
         String output = restore("none", "plain", "16");
         assertResult(output, 16);
         assertTrue(compilerRan(output), output);
@@ -90,9 +96,9 @@ class RestoreInNewProcessTest {
     @DisplayName("a binary taken without a launch for two announced geometries runs both without"
             + " the compiler")
     void announced() throws Exception {
-        String taken = take("announced-16-64");
+        String both = take("announced-16-64");
         assertEquals(
-                "[reverse@256/16, reverse@256/64]", DriverProcess.value(taken, "announced-16-64"));
+                "[reverse@256/16, reverse@256/64]", DriverProcess.value(both, "announced-16-64"));
         String output = restore("announced-16-64", "announced", "16", "64");
         assertResult(output, 16);
         assertResult(output, 64);
@@ -100,12 +106,13 @@ class RestoreInNewProcessTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("A binary taken for an application's own launches runs the announced one without"
             + " the compiler")
     void ownLaunches() throws Exception {
-        String taken = take("program-16");
-        assertEquals("[reverse@256/16]", DriverProcess.value(taken, "program-16"));
-        assertEquals("program-16", DriverProcess.value(taken, "complete"));
+        String own = take("program-16");
+        assertEquals("[reverse@256/16]", DriverProcess.value(own, "program-16"));
+        assertEquals("program-16", DriverProcess.value(own, "complete"));
         String output = restore("program-16", "announced", "16");
         assertResult(output, 16);
         assertFalse(compilerRan(output), output);
@@ -115,7 +122,6 @@ class RestoreInNewProcessTest {
     @DisplayName("a binary claims only the geometries that it certainly covers: PoCL reads the"
             + " requested shapes once per process")
     void certainCoverage() throws Exception {
-        String taken = take("none", "announced-16", "announced-64", "launched-64");
         assertEquals(
                 "[reverse@256/16]",
                 DriverProcess.value(taken, "announced-16"),

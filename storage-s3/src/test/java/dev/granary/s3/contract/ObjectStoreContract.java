@@ -295,13 +295,13 @@ public abstract class ObjectStoreContract extends ServerChecks {
         String below = prefix() + "list-" + random.nextInt(1 << 30) + "/";
         Set<String> expected = new HashSet<>();
         List<Integer> writers = Race.run(RACERS, i -> {
-            for (int j = 0; j < 35; j++) { // more than one page of 1000
+            for (int j = 0; j < 32; j++) { // more than one page of 1000
                 place(below + i + "/" + j, body(j));
             }
             return i;
         });
         for (int i : writers) {
-            for (int j = 0; j < 35; j++) {
+            for (int j = 0; j < 32; j++) {
                 expected.add(below + i + "/" + j);
             }
         }

@@ -42,7 +42,7 @@ class HistoriesTest {
     void histories() {
         long start = System.nanoTime();
         Map<Shape, List<Failed>> found = new EnumMap<>(Shape.class);
-        int[] numbers = TestRuns.numbers(80).toArray();
+        int[] numbers = TestRuns.numbers(40).toArray();
         for (int number : numbers) {
             History history = history(number, TestRuns.isReplay());
             try {
@@ -103,7 +103,7 @@ class HistoriesTest {
     @Test
     @DisplayName("a history is repeatable")
     void deterministic() {
-        for (int number : List.of(1, 2, 3, 4, 5, 6, 7, 8)) {
+        for (int number : List.of(1, 2, 3, 4)) {
             assertEquals(
                     run(number),
                     run(number),

@@ -28,7 +28,7 @@ import java.util.function.Consumer;
  * ledger verifies the invariants I1 to I5 after each request.
  */
 class ScenariosTest {
-    private static final int RUNS = TestRuns.count(20);
+    private static final int RUNS = TestRuns.count(5);
 
     private static final String PLACE = TestEntries.TARGET.path();
 

@@ -47,7 +47,7 @@ import java.util.stream.Stream;
  */
 class CompactionFaultsTest {
     private static final Duration GRACE = Duration.ofDays(1);
-    private static final int STRIDE = 6;
+    private static final int STRIDE = 12;
 
     private final TestEntries entries = new TestEntries("CompactionFaultsTest");
 
@@ -165,7 +165,7 @@ class CompactionFaultsTest {
 
     @ParameterizedTest
     @MethodSource("faults")
-    @DisplayName("each fault at every sixth of its requests, from a drawn one on: no lost entry,"
+    @DisplayName("each fault at every twelfth of its requests, from a drawn one on: no lost entry,"
             + " and the next compaction completes it")
     void faults(Fault fault) throws CompactionException {
         faults(fault, TestSeed.random("CompactionFaultsTest").nextInt(STRIDE), STRIDE);

@@ -330,7 +330,7 @@ class HostilePacksTest {
     }
 
     @Test
-    @DisplayName("a base with 5,000 rows without a filter, of packs that are not there: a fold"
+    @DisplayName("a base with 1,000 rows without a filter, of packs that are not there: a fold"
             + " reads as many indexes as it folds packs, and its own packs get their filters")
     void rowsWithoutFilters() throws Exception {
         List<Entry> recent = new ArrayList<>();
@@ -341,7 +341,7 @@ class HostilePacksTest {
         long generation = packs.head().generation();
         PackInfo row = PackFixture.info(random, generation, 1).with(Optional.empty());
         List<PackInfo> rows = new ArrayList<>();
-        while (rows.size() < 5_000) {
+        while (rows.size() < 1_000) {
             rows.add(row.named(new ObjectName(generation, PackFixture.hash(random))));
         }
         ObjectName base = packs.register().writeBase(generation, rows);
@@ -356,7 +356,7 @@ class HostilePacksTest {
         assertTrue(requests.size() < 100, () -> requests.size() + " requests");
         assertEquals(List.of(), packs.head().recent());
         List<PackInfo> folded = packs.packs();
-        assertEquals(5_000 + Head.FOLDED, folded.size());
+        assertEquals(1_000 + Head.FOLDED, folded.size());
         assertTrue(folded.stream().limit(Head.FOLDED).allMatch(pack -> pack.filter()
                 .isPresent()));
         recent.add(one);

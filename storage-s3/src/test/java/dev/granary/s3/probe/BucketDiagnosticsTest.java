@@ -33,6 +33,8 @@ import dev.granary.s3.store.WriteResult;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
 
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -49,6 +51,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -56,7 +59,14 @@ import java.util.stream.Stream;
 /** Tests of the advice to users whose bucket, server or credentials do not meet Granary's needs. */
 class BucketDiagnosticsTest {
     @TempDir
-    private Path directory = Path.of("");
+    private static Path directory = Path.of("");
+
+    private static @Nullable SelfSigned certificate;
+
+    @BeforeAll
+    static void certify() throws Exception {
+        certificate = SelfSigned.create(directory, "ip:127.0.0.1");
+    }
 
     private static List<CheckResult> check(S3ClientLibrary client, URI endpoint) {
         return check(S3Config.builder("bucket")
@@ -261,8 +271,8 @@ class BucketDiagnosticsTest {
                 checkResponse(alert, client, "http"), "does not respond correctly", "https://");
         HttpsServer tls =
                 HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-        tls.setHttpsConfigurator(new HttpsConfigurator(
-                SelfSigned.create(directory, "ip:127.0.0.1").context()));
+        tls.setHttpsConfigurator(
+                new HttpsConfigurator(Objects.requireNonNull(certificate).context()));
         tls.start();
         try {
             int port = tls.getAddress().getPort();

@@ -28,6 +28,7 @@ import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -79,6 +80,7 @@ class CapabilityProbeTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
+    @Tag("exhaustive")
     @DisplayName("the test server, through both transports: FULL, and nothing stays")
     void wire(S3ClientLibrary client) {
         S3Config config = TestS3.server().config().client(client).build();
