@@ -37,7 +37,7 @@ import java.util.SplittableRandom;
  */
 @Timeout(600)
 final class PowerCutTest {
-    private static final int IMAGES = TestRuns.count(8);
+    private static final int IMAGES = TestRuns.count(20);
     private static final int STEPS = 4; // per operation, about
     private static final int COPIES = 12;
     private static final long PLENTY = 64 << 20;
@@ -53,14 +53,14 @@ final class PowerCutTest {
 
     /** Parameters: entries of at most {@code bytes} for {@code ids} ids, in so many KiB. */
     @ParameterizedTest
-    @CsvSource({"60, 30000, 1200, 300", "200, 3000, 700, 450"})
+    @CsvSource({"60, 30000, 1200, 600", "200, 3000, 700, 900"})
     @DisplayName("after a power cut: right bytes or a miss, never an exception, and everything can"
             + " be stored again")
     void powerCut(int ids, int bytes, int kibibytes, int operations) throws Exception {
         random = TestSeed.random("PowerCutTest " + ids);
         work(ids, bytes, kibibytes << 10, operations);
         long hits = 0;
-        int images = ids > 100 ? IMAGES / 4 : IMAGES / 2;
+        int images = Math.max(1, ids > 100 ? IMAGES / 5 : IMAGES / 2);
         for (int i = 0; i < images; i++) {
             Path crashed = temporary.resolve("crashed" + i % 3);
             crash(i % 4).writeTo(crashed);
