@@ -396,6 +396,7 @@ class PopulateTest {
     void unstableInputs() throws Exception {
         List<String> shared = List.of("--bucket", "file://" + directory.resolve("shared"));
         String manifest = manifest("tag = \"built 2026-11-28\"\n");
+        run("get", "builder", List.of(), manifest).exits(0); // without a compiler process
         JsonObject json =
                 run("populate", "builder", shared, manifest, "--json").exits(0).json();
         JsonArray found = json.getAsJsonArray("unstableInputs");
