@@ -64,8 +64,7 @@ class TrustProcessTest {
                     "AWS_ACCESS_KEY_ID", server.accessKey(),
                     "AWS_SECRET_ACCESS_KEY", server.secretKey(),
                     "AWS_REGION", "us-east-1"));
-            GranaryProcess.Result foreign =
-                    run("foreign", Map.of(), "populate", "--json", manifest);
+            GranaryProcess.Result foreign = run("foreign", Map.of(), "get", "--json", manifest);
             assertEquals(0, foreign.exitCode(), foreign::toString);
 
             Map<String, String> reading = new HashMap<>(require(open));
@@ -77,7 +76,8 @@ class TrustProcessTest {
 
             Map<String, String> signing = new HashMap<>(require(open));
             signing.put("GRANARY_SIGNING_KEY", secret.toString());
-            GranaryProcess.Result ci = run("ci", signing, "populate", "--json", manifest);
+            GranaryProcess.Result ci =
+                    run("ci", signing, "populate", "--jobs", "1", "--json", manifest);
             assertEquals(0, ci.exitCode(), ci::toString);
             assertEquals(TestManifests.COUNT, ci.summary("compiled"), ci::toString);
 
@@ -92,9 +92,11 @@ class TrustProcessTest {
             GranaryProcess.Result inspected = run("second", require(open), "inspect", id);
             assertTrue(inspected.out().contains("signed by ci"), inspected::toString);
 
-            Map<String, String> unsigned = require(open);
+            // of a bucket without them, since a kernel that is there needs no publication
+            Map<String, String> unsigned = new HashMap<>(require(open));
+            unsigned.put("GRANARY_BUCKET", "s3://kernels/empty?trust=require");
             GranaryProcess.Result refused =
-                    run("foreign", unsigned, "populate", "--json", "--fresh", manifest);
+                    run("foreign", unsigned, "populate", "--json", manifest);
             assertEquals(1, refused.exitCode(), refused::toString);
             assertTrue(refused.toString().contains("it is not signed"), refused::toString);
 
