@@ -82,25 +82,22 @@ class ManifestMeetsCodeTest {
             s3.createBucket("kernels");
             System.setProperty("aws.accessKeyId", s3.accessKey());
             System.setProperty("aws.secretAccessKey", s3.secretKey());
-            String manifest = manifest(Map.of("saxpy", """
-                    source = "saxpy.cl"
-                    options = "-cl-fast-relaxed-math"
-                    entry = ["saxpy"]
-                    geometry = { global = [4096], local = [64] }
-                    """));
-            String ci = directory.resolve("ci").toString();
-            Cli.run("get", manifest, "--dir", ci).exits(0); // without a compiler process
             Cli.run(
                             "populate",
-                            manifest,
+                            manifest(Map.of("saxpy", """
+                                    source = "saxpy.cl"
+                                    options = "-cl-fast-relaxed-math"
+                                    entry = ["saxpy"]
+                                    geometry = { global = [4096], local = [64] }
+                                    """)),
                             "--dir",
-                            ci,
+                            directory.resolve("ci").toString(),
                             "--bucket",
                             "s3://kernels/team",
                             "--endpoint",
                             s3.endpoint().toString())
                     .exits(0)
-                    .prints("1 local", "1 published");
+                    .prints("1 compiled", "1 published");
             GranaryConfig config = GranaryConfig.builder()
                     .environment(Map.of("XDG_CONFIG_HOME", directory + "-none"))
                     .directory(directory.resolve("node"))

@@ -85,9 +85,11 @@ class PopulateTruthTest {
         return at(command, machine, "s3://kernels/ci", fleet.endpoint(), more);
     }
 
-    /** Compiles in this process: each populate that compiles starts another one. */
-    private void compile(String machine) {
-        Cli.run("get", manifest, "--dir", directory.resolve(machine).toString()).exits(0);
+    /** Populates by an engine in this process: that of a device starts another process. */
+    private Cli populate(String... more) {
+        List<String> all = new ArrayList<>(List.of("--engine", SleepingEngine.class.getName()));
+        all.addAll(List.of(more));
+        return run("populate", "ci", all.toArray(String[]::new));
     }
 
     private void assertNothingCompiled(String machine) {
@@ -134,8 +136,7 @@ class PopulateTruthTest {
         String[] listing = {
             "collect", "s3://kernels/ci", "--pins", "--json", "--endpoint", fleet.endpoint()
         };
-        compile("ci");
-        run("populate", "ci", "--pin", "release-1").exits(0).prints("1 entry pinned as release-1");
+        populate("--pin", "release-1").exits(0).prints("1 entry pinned as release-1");
         JsonObject before = Cli.run(listing).exits(0).json();
         assertEquals(
                 List.of("release-1", 1),
@@ -149,7 +150,7 @@ class PopulateTruthTest {
                 Path.of(manifest),
                 "[[kernel]]\nname = 'add'\nsource = 'add.cl'\n"
                         + "[[kernel]]\nname = 'lost'\nsource = 'lost.cl'\n");
-        run("populate", "ci", "--pin", "release-1").exits(1).reports("not pinned as release-1");
+        populate("--pin", "release-1").exits(1).reports("not pinned as release-1");
         assertEquals(before, Cli.run(listing).exits(0).json());
     }
 
@@ -170,18 +171,16 @@ class PopulateTruthTest {
     @DisplayName("an entry that the server accepts but does not return is a failure: populate reads"
             + " each entry back, and ends with 1 and the cause")
     void notReadable() {
-        compile("ci");
         fleet.plan(FaultPlan.when(
                 request -> request.operation().startsWith("GET range"),
                 new Fault.Lost(Fault.DENIED)));
-        Cli denied = run("populate", "ci")
+        Cli denied = populate()
                 .exits(1)
                 .prints("1 published, 0 there already, 0 failed, 1 of them cannot be read")
                 .reports("published, but cannot be read back: ", "AccessDenied", "populate again");
         assertTrue(denied.err().lines().count() <= 2, denied.err());
         fleet.plan(FaultPlan.SOUND);
-        JsonObject again =
-                run("populate", "ci", "--json").exits(0).json().getAsJsonObject("published");
+        JsonObject again = populate("--json").exits(0).json().getAsJsonObject("published");
         assertEquals(
                 List.of(1, 0, 1),
                 List.of(
@@ -194,7 +193,7 @@ class PopulateTruthTest {
     @DisplayName("populate --fresh compiles what the directory and the bucket have, and publishes"
             + " what the bucket lacks; the directory stays as it is")
     void fresh() {
-        compile("ci");
+        Cli.run("get", manifest, "--dir", directory.resolve("ci").toString()).exits(0);
         run("populate", "ci", "--fresh").exits(0).prints("1 compiled", "1 published, 0 there");
         run("populate", "ci", "--fresh").exits(0).prints("1 compiled", "0 published, 1 there");
         run("get", "ci").exits(0).prints("0 compiled, 1 local");
@@ -224,12 +223,11 @@ class PopulateTruthTest {
     @DisplayName("--junit writes a report with each kernel, also if one fails; a wrong place for"
             + " it stops the command at once")
     void junit() throws Exception {
-        compile("ci");
         Path report = directory.resolve("report.xml");
         Files.writeString(
                 Path.of(manifest),
                 Files.readString(Path.of(manifest)) + "[[kernel]]\nname='lost'\nsource='no.cl'\n");
-        run("populate", "ci", "--junit", report.toString())
+        populate("--junit", report.toString())
                 .exits(1)
                 .reports("granary: lost for ", ": unreadable: there is no file");
         String xml = Files.readString(report);
@@ -297,7 +295,6 @@ class PopulateTruthTest {
     @DisplayName("packs are gone and programs have published unpacked entries: populate reports"
             + " there already, warm reports the pack until compact drops it")
     void packsGoneAndPublishedUnpacked() {
-        compile("ci");
         run("populate", "ci").exits(0).prints("1 published");
         fleet.remove("/p/");
         run("get", "program").exits(0).prints("1 compiled");
@@ -405,12 +402,11 @@ class PopulateTruthTest {
     @DisplayName("the limit for uploads passes: pending entries are counted and reported, the"
             + " exit code is 1")
     void pending() {
-        compile("ci");
         fleet.plan(FaultPlan.when(
                 request ->
                         request.operation().startsWith("PUT") && request.key().contains("/p/"),
                 new Fault.Delayed(Fault.Moment.BEFORE, Duration.ofSeconds(20))));
-        run("populate", "ci", "--upload-limit", "1")
+        populate("--upload-limit", "1")
                 .exits(1)
                 .prints("0 published, 0 there already, 0 failed, 1 pending")
                 .reports("not published: 1 entry: no answer from s3://kernels/ci", "within 1 s");
@@ -452,10 +448,8 @@ class PopulateTruthTest {
                     .exits(0)
                     .prints("bucket: ", "circuit breaker open (opened 1 time)");
         }
-        compile("c");
         assertEquals(
-                List.of(true, false, "closed", 0L),
-                breaker(run("populate", "c", "--json").exits(0)));
+                List.of(true, false, "closed", 0L), breaker(populate("--json").exits(0)));
         assertEquals(
                 List.of(true, false, "closed", 0L),
                 breaker(run("get", "d", "--json").exits(0)));
