@@ -69,6 +69,7 @@ class CompositeProcessTest {
     }
 
     @Test
+    @Tag("exhaustive") // by default CompositeLookupTest, without a driver
     @DisplayName("a process creates composite primitives, and another with an empty directory"
             + " compiles nothing")
     void otherMachine() throws Exception {

@@ -151,6 +151,7 @@ class IntelNamespacesTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("real binaries in a bucket: Level Zero restores OpenCL's unpacked entry, and"
             + " publishes its own for other machines")
     void unpacked() throws Exception {

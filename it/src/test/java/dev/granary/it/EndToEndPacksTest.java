@@ -55,7 +55,8 @@ class EndToEndPacksTest {
                     "AWS_SECRET_ACCESS_KEY", server.secretKey(),
                     "AWS_REGION", "us-east-1");
 
-            GranaryProcess.Result ci = run(online, "ci", "populate", TestManifests.manifest());
+            GranaryProcess.Result ci =
+                    run(online, "ci", "populate", "--jobs", "1", TestManifests.manifest());
             assertEquals(
                     List.of(0, TestManifests.COUNT),
                     List.of(ci.exitCode(), ci.summary("compiled")),

@@ -43,6 +43,7 @@ class EndToEndTest {
     private Path directory = Path.of("");
 
     @Test
+    @Tag("exhaustive") // by default EndToEndPacksTest, and PopulateTest offline
     @DisplayName("what CI compiled, a node gets from the bucket and a laptop from its disk; no"
             + " machine compiles again")
     void compiledOnce() throws Exception {

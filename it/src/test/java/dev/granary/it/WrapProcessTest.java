@@ -191,7 +191,7 @@ class WrapProcessTest {
                                 + "/$1-$i; done\n")
                 .toString();
         Files.createDirectories(files);
-        for (int run = 0; run < TestRuns.count(2); run++) {
+        for (int run = 0; run < TestRuns.count(1); run++) {
             GranaryProcess wrapped = start(
                     "victim", "--dir", "x=" + files, "--every", "1", "sh", program, "r" + run);
             if (!wrapped.process().waitFor(1000 + random.nextInt(3000), TimeUnit.MILLISECONDS)) {

@@ -307,7 +307,7 @@ class CopyTest {
     @Test
     @DisplayName("a killed copy leaves only complete entries, and the next one adds the others")
     void killed() throws Exception {
-        List<Entry> all = fill(from, 300, 100_000);
+        List<Entry> all = fill(from, 150, 100_000);
         ChildJvm.Recording copy = ChildJvm.of(Main.class).shortLived().record("copy", from, to);
         while (copy.process().isAlive() && listed(to).size() < 20) {
             Thread.onSpinWait();
@@ -315,9 +315,9 @@ class CopyTest {
         copy.process().destroyForcibly().waitFor();
         copy.end();
         int whole = listed(to).size();
-        assertTrue(IntStream.range(20, 301).anyMatch(each -> each == whole), () -> whole + "");
+        assertTrue(IntStream.range(20, 151).anyMatch(each -> each == whole), () -> whole + "");
         Cli.run("verify", "--dir", to).exits(0).prints("No damage found");
-        assertCounts(json(0, from, to), 300 - whole, whole, 0, 0);
+        assertCounts(json(0, from, to), 150 - whole, whole, 0, 0);
         assertHas(to, all);
     }
 }

@@ -155,8 +155,8 @@ class OwnEnginesTest {
     @DisplayName("jobs that populate one manifest at once divide it by their claims, and publish"
             + " in packs; each ends with all kernels in the bucket")
     void divided() throws Exception {
-        int kernels = 12;
-        int jobs = 3;
+        int kernels = 8;
+        int jobs = 2;
         StringBuilder manifest = new StringBuilder();
         for (int i = 0; i < kernels; i++) {
             Files.writeString(directory.resolve(i + ".cl"), "kernel void k" + i + "() {}\n");

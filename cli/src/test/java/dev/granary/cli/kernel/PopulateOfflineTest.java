@@ -19,6 +19,7 @@ import dev.granary.testing.ChildJvm;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -248,6 +249,7 @@ class PopulateOfflineTest {
     }
 
     @Test
+    @Tag("exhaustive") // by default hitByDevice, and IntermediateProgramsTest without a compiler
     @DisplayName("populate publishes one intermediate program for several targets; a device that no"
             + " target names builds from it without a compiler to SPIR-V")
     void intermediate() throws Exception {

@@ -394,7 +394,11 @@ class PopulateTest {
     @Test
     @DisplayName("a tag with a date is named, and is no failure")
     void unstableInputs() throws Exception {
-        List<String> shared = List.of("--bucket", "file://" + directory.resolve("shared"));
+        List<String> shared = List.of(
+                "--bucket",
+                "file://" + directory.resolve("shared"),
+                "--engine", // in this process
+                SleepingEngine.class.getName());
         String manifest = manifest("tag = \"built 2026-11-28\"\n");
         JsonObject json =
                 run("populate", "builder", shared, manifest, "--json").exits(0).json();

@@ -18,6 +18,7 @@ import dev.granary.s3.contract.FaultPlan;
 
 import org.junit.jupiter.api.Assertions;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -231,6 +232,7 @@ class TuneCommandTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @NeedsPocl
     @DisplayName("tune with a bucket that does not answer uploads: the limit is reported, the"
             + " exit code is 1")

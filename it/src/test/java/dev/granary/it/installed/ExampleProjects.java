@@ -47,7 +47,14 @@ final class ExampleProjects {
         LocalRepository.copyTree(
                 LocalRepository.TREE.resolve("it/level-zero"), projects.project(LEVEL_ZERO));
         Files.writeString(home.resolve("pom.xml"), ALL);
-        projects.repository.run(home, "package", "-DskipTests");
+        projects.repository.run(
+                home,
+                "package",
+                "dependency:build-classpath",
+                "-DskipTests",
+                "-DincludeScope=compile",
+                "-Dmdep.outputFile=target/compile-path", // of each project
+                "-Dmdep.pathSeparator=;");
         return projects;
     }
 
@@ -67,15 +74,9 @@ final class ExampleProjects {
     }
 
     /** Returns the names of the artifacts with which Maven compiles a project. */
-    List<String> compilePath(String project) throws IOException, InterruptedException {
-        Path list = home.resolve(project + ".compile-path");
-        repository.run(
-                project(project),
-                "dependency:build-classpath",
-                "-DincludeScope=compile",
-                "-Dmdep.outputFile=" + list,
-                "-Dmdep.pathSeparator=;");
-        return Arrays.stream(Files.readString(list).split(";"))
+    List<String> compilePath(String project) throws IOException {
+        String path = Files.readString(project(project).resolve("target/compile-path"));
+        return Arrays.stream(path.split(";"))
                 .map(Path::of)
                 .map(jar -> jar.getName(jar.getNameCount() - 3).toString()) // ARTIFACT/VERSION/JAR
                 .sorted()

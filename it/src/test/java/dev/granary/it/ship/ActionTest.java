@@ -282,6 +282,7 @@ class ActionTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("GitLab's job populates the bucket, signed, and leaves the report and the table")
     void job() throws Exception {
         String bucket = bucket("job");
