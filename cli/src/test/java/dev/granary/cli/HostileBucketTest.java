@@ -12,6 +12,7 @@ import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.function.Executable;
@@ -322,6 +323,7 @@ class HostileBucketTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("entries that are listed as small and declared as 5 GiB: warm reports that they"
             + " are too long, in a heap of 256 MB")
     void hugeEntriesOnly() throws Exception {

@@ -187,6 +187,7 @@ class IntelNamespacesTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("a module of SPIR-V is compiled by OpenCL once, and another machine restores"
             + " its binary")
     void moduleByOpenCl() throws Exception {

@@ -21,6 +21,7 @@ import dev.granary.s3.embedded.EmbeddedS3;
 
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -75,6 +76,7 @@ class ManifestMeetsCodeTest {
     }
 
     @Test
+    @Tag("exhaustive") // by default spellings, and RecordingTest
     @DisplayName("a program with an empty directory compiles none of the kernels that CI has"
             + " populated from a manifest")
     void populatedForProgram() throws Exception {
