@@ -29,6 +29,8 @@ import dev.granary.coordinator.toml.TomlException;
 import dev.granary.local.LocalDirectoryException;
 import dev.granary.s3.store.SecretRedactor;
 
+import jdk.jfr.FlightRecorder;
+
 import picocli.AutoComplete;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -126,6 +128,9 @@ public final class Main {
         System.setProperty("slf4j.provider", "org.slf4j.simple.SimpleServiceProvider");
         System.setProperty("slf4j.internal.verbosity", "WARN");
         int code = commandLine(arguments).execute(arguments);
+        if (FlightRecorder.isInitialized()) {
+            System.exit(code); // whose hook writes the recording
+        }
         // exit would look for a logger in all jars, too; what was opened is closed
         Runtime.getRuntime().halt(code);
     }
