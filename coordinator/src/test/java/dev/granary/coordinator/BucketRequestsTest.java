@@ -44,7 +44,6 @@ class BucketRequestsTest {
                 .config()
                 .bucket(bucket)
                 .endpoint("http://127.0.0.1:1")
-                .flushLimit(Duration.ZERO)
                 .bucketWait(TestNode.LONG) // no lookup skips the bucket
                 .build();
     }
