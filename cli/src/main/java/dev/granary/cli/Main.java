@@ -128,11 +128,12 @@ public final class Main {
         System.setProperty("slf4j.provider", "org.slf4j.simple.SimpleServiceProvider");
         System.setProperty("slf4j.internal.verbosity", "WARN");
         int code = commandLine(arguments).execute(arguments);
-        if (FlightRecorder.isInitialized()) {
-            System.exit(code); // whose hook writes the recording
+        // hooks of a signal may be at work, or have to write a recording
+        if (code != 0 || FlightRecorder.isInitialized()) {
+            System.exit(code);
         }
         // exit would look for a logger in all jars, too; what was opened is closed
-        Runtime.getRuntime().halt(code);
+        Runtime.getRuntime().halt(0);
     }
 
     /** Returns the command line with the subcommand that the arguments name, else with all. */

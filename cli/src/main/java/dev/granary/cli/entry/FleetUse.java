@@ -64,7 +64,7 @@ final class FleetUse {
             note.counters().forEach((name, count) -> counters.merge(name, count, Units::sum));
         }
 
-        /** Adds a target's share of a note. */
+        /** Adds a share of a note: all of it, or that of a target. */
         private void addShare(UseNote note, double share) {
             machines.add(note.machine());
             days.add(note.day());
