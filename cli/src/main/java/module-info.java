@@ -12,6 +12,7 @@ module dev.granary.cli {
     requires info.picocli;
     requires java.management;
     requires java.xml;
+    requires jdk.httpserver;
     requires jdk.jfr;
     requires org.slf4j;
 

@@ -200,8 +200,8 @@ class LauncherTest {
         Path called = tree.resolve("java.txt");
         program(
                 "jdk/bin/java",
-                "echo \"$@\" >> '" + called + "'; for flag; do case \"$flag\" in"
-                        + " -XX:AOTCache=*.new) echo cache > \"${flag#*=}\" ;; esac; done; exit 3");
+                "echo \"$@\" >> '" + called + "'; for flag; do case \"$flag\""
+                        + " in -XX:AOTCacheOutput=*) echo x >\"${flag#*=}\" ;; esac; done; exit 3");
         Path jar = Files.createFile(tree.resolve("cli/target/granary-cli-1.jar"));
         FileTime hourAgo = FileTime.from(Instant.now().minus(Duration.ofHours(1)));
         Files.setLastModifiedTime(jar, hourAgo);
@@ -210,12 +210,11 @@ class LauncherTest {
             assertEquals(3, launch(0, "ls").exitCode());
             assertEquals(3, launch(0, "ls").exitCode());
             List<String> calls = Files.readAllLines(called);
-            assertEquals(6, calls.size(), calls::toString);
-            for (int run = 0; run < 4; run += 2) { // wrap, and warm with its own kind of cache
-                assertTrue(calls.get(run).contains("-XX:AOTMode=record"), calls::toString);
-                assertTrue(calls.get(run + 1).contains("-XX:AOTMode=create"), calls::toString);
-            }
-            for (String call : calls.subList(4, 6)) {
+            assertEquals(4, calls.size(), calls::toString);
+            String output = " -XX:AOTCacheOutput=" + tree;
+            assertTrue(calls.get(0).contains(output), calls::toString);
+            assertTrue(calls.get(1).contains(output), calls::toString);
+            for (String call : calls.subList(2, 4)) {
                 assertTrue(call.contains("-XX:AOTCache=" + tree), calls::toString);
                 assertTrue(call.endsWith("dev.granary.cli.Main ls"), calls::toString);
             }

@@ -102,7 +102,7 @@ class PackageTest {
                 run(Map.of(), granary, "--version").succeeds().text());
         run(Map.of(), root.resolve("opt/granary/lib/record").toString())
                 .succeeds(); // as at install
-        for (String cache : List.of("granary.aot", "granary-packs.aot")) {
+        for (String cache : List.of("granary.aot", "granary-bucket.aot")) {
             assertTrue(Files.size(root.resolve("opt/granary/lib/" + cache)) > 1 << 20, cache);
         }
         assertTrue(run(Map.of("GRANARY_JAVA_OPTIONS", "-Xlog:class+load"), granary, "--version")
@@ -120,6 +120,7 @@ class PackageTest {
                     "AWS_REGION", "us-east-1",
                     "POCL_CACHE_DIR", directory.resolve("pocl").toString()));
             variables.put("D", directory.resolve("tool").toString());
+            Path log = directory.resolve("classes.log");
             run(
                             variables,
                             granary,
@@ -133,8 +134,14 @@ class PackageTest {
                     .succeeds();
             Files.delete(Path.of(variables.get("D"), "k"));
             variables.put("GRANARY_DIR", directory.resolve("other").toString());
+            variables.put("GRANARY_JAVA_OPTIONS", "-Xlog:class+load:file=" + log);
             run(variables, granary, "wrap", "--dir", "x=" + variables.get("D"), "--", "true")
                     .succeeds();
+            variables.remove("GRANARY_JAVA_OPTIONS");
+            assertTrue(
+                    Files.readString(log)
+                            .contains("awssdk.services.s3.S3Client source: shared objects file"),
+                    "the cache has no classes of buckets");
             assertEquals("kernel", Files.readString(Path.of(variables.get("D"), "k")));
             Files.writeString(
                     directory.resolve("add.cl"), "__kernel void add(__global int *a) { *a += 1; }");
