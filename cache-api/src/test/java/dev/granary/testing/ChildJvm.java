@@ -85,13 +85,12 @@ public final class ChildJvm {
                 .flatMap(isJar ->
                         classPath.stream().filter(part -> Files.isRegularFile(part) == isJar))
                 .toList();
-        return flags("-XX:SharedArchiveFile=" + archive, QUIET_JVM);
+        return flags("-XX:AOTCache=" + archive, QUIET_JVM);
     }
 
     /** Writes the classes that the process has loaded at its end, all from jars, to an archive. */
     public ChildJvm archiveTo(Path archive) {
-        return classPath(Files::isRegularFile)
-                .flags("-XX:ArchiveClassesAtExit=" + archive, QUIET_JVM);
+        return classPath(Files::isRegularFile).flags("-XX:AOTCacheOutput=" + archive, QUIET_JVM);
     }
 
     /** Sets the working directory. */

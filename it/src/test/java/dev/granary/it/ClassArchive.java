@@ -24,13 +24,13 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Archive of the classes of {@code granary get}, with which the processes of the tests start in
- * less processor time. It is a file for the jars of one build, which the JVMs of the tests share.
+ * Ahead-of-time cache of {@code granary get}, with which the processes of the tests start in less
+ * processor time. It is a file for the jars of one build, which the JVMs of the tests share.
  */
 public final class ClassArchive {
     private static final Path DIRECTORY = Path.of("target").toAbsolutePath();
     private static final String PREFIX = "classes-";
-    private static final String SUFFIX = ".jsa";
+    private static final String SUFFIX = ".aot";
 
     private ClassArchive() {}
 
