@@ -45,7 +45,7 @@ final class TrainingRun {
         return failed;
     }
 
-    private synchronized void answer(HttpExchange exchange) throws IOException {
+    private void answer(HttpExchange exchange) throws IOException {
         String key = exchange.getRequestURI().getPath();
         String query = String.valueOf(exchange.getRequestURI().getQuery());
         Headers asked = exchange.getRequestHeaders();
