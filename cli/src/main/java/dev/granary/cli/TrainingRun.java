@@ -18,7 +18,8 @@ import java.util.stream.Collectors;
 
 /**
  * The training run of an ahead-of-time cache. Each argument is a command, in which {@code SERVER}
- * is the address of an S3 server that keeps its objects in this process.
+ * is the address of an S3 server that keeps its objects in this process: so the cache has the
+ * classes that a bucket needs.
  */
 final class TrainingRun {
     private final Map<String, byte[]> objects = new TreeMap<>();
@@ -30,7 +31,7 @@ final class TrainingRun {
                 HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         server.createContext("/", new TrainingRun()::answer);
         server.start();
-        String address = "http://localhost:" + server.getAddress().getPort();
+        String address = "http://127.0.0.1:" + server.getAddress().getPort();
         for (String command : commands) {
             String[] words = command.replace("SERVER", address).split(" ");
             Main.commandLine(words).execute(words);

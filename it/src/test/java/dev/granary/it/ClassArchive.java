@@ -24,8 +24,9 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Ahead-of-time cache of {@code granary get}, with which the processes of the tests start in less
- * processor time. It is a file for the jars of one build, which the JVMs of the tests share.
+ * Archive of the classes of {@code granary get}, an ahead-of-time cache of the JVM, with which the
+ * processes of the tests start in less processor time. It is a file for the jars of one build,
+ * which the JVMs of the tests share.
  */
 public final class ClassArchive {
     private static final Path DIRECTORY = Path.of("target").toAbsolutePath();
