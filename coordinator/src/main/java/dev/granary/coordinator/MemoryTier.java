@@ -80,15 +80,23 @@ final class MemoryTier {
         long start = System.nanoTime();
         Build<P> build = new Build<>(below);
         P primitive = cast(programs.get(descriptor, build));
-        Optional<Found<P>> found = Optional.ofNullable(build.found);
-        return new LookupResult<>(
-                primitive,
-                found.map(Found::source)
-                        .orElse(build.isJoined ? PrimitiveSource.JOINED : PrimitiveSource.MEMORY),
-                found.flatMap(Found::origin).map(Found.Stored::layer).orElse(OptionalInt.empty()),
-                found.flatMap(Found::otherNamespace),
-                Duration.ofNanos(System.nanoTime() - start),
-                found.map(Found::waited).orElse(Duration.ZERO));
+        Duration took = Duration.ofNanos(System.nanoTime() - start);
+        Found<P> found = build.found;
+        return found == null
+                ? new LookupResult<>(
+                        primitive,
+                        build.isJoined ? PrimitiveSource.JOINED : PrimitiveSource.MEMORY,
+                        OptionalInt.empty(),
+                        Optional.empty(),
+                        took,
+                        Duration.ZERO)
+                : new LookupResult<>(
+                        primitive,
+                        found.source(),
+                        found.layer(),
+                        found.otherNamespace(),
+                        took,
+                        found.waited());
     }
 
     /** Returns the program of {@code descriptor} if the memory or that lookup has it. */

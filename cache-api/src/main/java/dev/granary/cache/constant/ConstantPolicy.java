@@ -21,13 +21,6 @@ public enum ConstantPolicy {
     /** The least recently used tensors are evicted. */
     LRU;
 
-    private static final Comparator<ConstantSlot<?>> OLDEST_FIRST =
-            Comparator.comparingLong(slot -> slot.lastUse);
-    private static final Comparator<ConstantSlot<?>> CHEAPEST_FIRST =
-            Comparator.<ConstantSlot<?>>comparingDouble(
-                            slot -> (double) slot.costNanos / slot.bytes)
-                    .thenComparing(OLDEST_FIRST);
-
     /**
      * Selects cached tensors with at least {@code bytes} bytes to evict for a new one.
      *
@@ -41,14 +34,24 @@ public enum ConstantPolicy {
             return null;
         }
         if (this == LRU) {
-            return first(cached, OLDEST_FIRST, bytes);
+            return first(cached, oldestFirst(), bytes);
         }
-        List<ConstantSlot<?>> selected = first(cached, CHEAPEST_FIRST, bytes);
+        List<ConstantSlot<?>> selected = first(cached, cheapestFirst(), bytes);
         if (selected == null) {
             return null;
         }
         List<ConstantSlot<?>> needed = withoutUnneeded(selected, bytes);
         return needed.stream().mapToLong(slot -> slot.costNanos).sum() < costNanos ? needed : null;
+    }
+
+    private static Comparator<ConstantSlot<?>> oldestFirst() {
+        return Comparator.comparingLong(slot -> slot.lastUse);
+    }
+
+    private static Comparator<ConstantSlot<?>> cheapestFirst() {
+        return Comparator.<ConstantSlot<?>>comparingDouble(
+                        slot -> (double) slot.costNanos / slot.bytes)
+                .thenComparing(oldestFirst());
     }
 
     private static @Nullable List<ConstantSlot<?>> first(

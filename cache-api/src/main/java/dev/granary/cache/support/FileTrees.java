@@ -1,13 +1,14 @@
 package dev.granary.cache.support;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Stream;
 
 /** Operations on directories with their content. */
 public final class FileTrees {
@@ -20,13 +21,17 @@ public final class FileTrees {
         if (!Files.isDirectory(directory)) {
             return List.of();
         }
-        try (Stream<Path> files = Files.list(directory)) {
-            return files.toList();
+        List<Path> list = new ArrayList<>();
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
+            for (Path file : files) {
+                list.add(file);
+            }
         } catch (NoSuchFileException e) {
             return List.of(); // it has disappeared
-        } catch (UncheckedIOException e) {
+        } catch (DirectoryIteratorException e) {
             throw e.getCause();
         }
+        return list;
     }
 
     /**

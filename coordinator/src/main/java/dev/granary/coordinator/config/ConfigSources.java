@@ -28,7 +28,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 
 /** The sources of settings: code, the environment, then the configuration file that it names. */
 final class ConfigSources {
@@ -50,16 +49,16 @@ final class ConfigSources {
     private static final Pattern UNEXPECTED_TOKEN =
             Pattern.compile("Unexpected '.*', (?=expected)", Pattern.DOTALL);
 
-    private final Map<Setting<?>, Object> inCode;
+    private final Map<String, Object> inCode;
     private final Map<String, String> environment;
     private final Optional<TomlTable> file;
 
     /**
      * Reads the configuration file.
      *
-     * @param inCode the values that code has set, each of the type of its setting
+     * @param inCode the values that code has set, by the key of the setting and of its type
      */
-    ConfigSources(Map<Setting<?>, Object> inCode, Map<String, String> environment)
+    ConfigSources(Map<String, Object> inCode, Map<String, String> environment)
             throws ConfigException {
         this.inCode = inCode;
         this.environment = environment;
@@ -69,23 +68,25 @@ final class ConfigSources {
 
     /** Logs each unknown variable: it is ignored, and its writer expects an effect. */
     private static void reportUnknown(Map<String, String> environment) {
-        List<String> known = Stream.concat(
-                        OTHER_VARIABLES.stream(), Setting.ALL.stream().map(Setting::environment))
-                .toList();
-        environment.keySet().stream()
-                .filter(name -> name.startsWith(PREFIX) && !name.startsWith(TEST_PREFIX))
-                .filter(name -> !known.contains(name))
-                .forEach(name -> Warnings.warn(
+        List<String> known = new ArrayList<>(OTHER_VARIABLES);
+        for (Setting<?> setting : Setting.ALL) {
+            known.add(setting.environment());
+        }
+        for (String name : environment.keySet()) {
+            if (name.startsWith(PREFIX) && !name.startsWith(TEST_PREFIX) && !known.contains(name)) {
+                Warnings.warn(
                         LOG,
                         name,
                         "The environment variable " + SafeText.of(name) + " is unknown and ignored"
-                                + NearestName.hint(name, known) + "."));
+                                + NearestName.hint(name, known) + ".");
+            }
+        }
     }
 
     /** Returns the value of the first source that has the setting. */
     @SuppressWarnings("unchecked") // the builder sets values of the type of their setting
     <T> Optional<T> find(Setting<T> setting) throws ConfigException {
-        Optional<T> found = Optional.ofNullable((T) inCode.get(setting));
+        Optional<T> found = Optional.ofNullable((T) inCode.get(setting.key()));
         if (found.isEmpty()) {
             found = inEnvironment(setting);
         }

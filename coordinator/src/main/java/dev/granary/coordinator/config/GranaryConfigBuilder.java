@@ -26,7 +26,7 @@ import java.util.function.Supplier;
 public final class GranaryConfigBuilder {
     private Map<String, String> environment;
     private final List<BucketUri> buckets = new ArrayList<>();
-    private final Map<Setting<?>, Object> inCode = new HashMap<>();
+    private final Map<String, Object> inCode = new HashMap<>(); // by the key of the setting
     private Duration flushLimit = GranaryConfig.DEFAULT_FLUSH_LIMIT;
     private ConstantLimits constantLimits = ConstantLimits.NONE;
     private Optional<Supplier<BucketCredentials>> credentials = Optional.empty();
@@ -258,7 +258,7 @@ public final class GranaryConfigBuilder {
     }
 
     private <T> GranaryConfigBuilder set(Setting<T> setting, T value) {
-        inCode.put(setting, value);
+        inCode.put(setting.key(), value);
         return this;
     }
 

@@ -98,14 +98,20 @@ public final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
         Optional<Found<P>> found = Optional.empty();
         try {
             found = search.find();
-            found.ifPresent(each -> context.used()
-                    .accept(each.origin()
-                            .map(stored -> stored.entry().id())
-                            .orElseGet(descriptor::getId)));
+            if (found.isPresent()) {
+                Optional<Found.Stored> origin = found.get().origin();
+                context.used()
+                        .accept(
+                                origin.isPresent()
+                                        ? origin.get().entry().id()
+                                        : descriptor.getId());
+            }
             return found;
         } finally {
-            Optional<Found<P>> result = found;
-            span.end(took -> event(result, took));
+            if (span.isObserved()) {
+                Optional<Found<P>> result = found;
+                span.end(took -> event(result, took));
+            }
         }
     }
 
@@ -189,7 +195,9 @@ public final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
     }
 
     private void store(Found<P> found, Claim claim) {
-        context.writeBehind().ifPresent(queue -> queue.restored(found, claim));
+        if (context.writeBehind().isPresent()) {
+            context.writeBehind().get().restored(found, claim);
+        }
     }
 
     /**
@@ -214,13 +222,13 @@ public final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
      */
     private Outcome loadOrClaim(List<Id> ids) {
         CountedTier local = context.local();
-        return switch (local.load(ids, Deadline.NONE)) {
-            case LoadResult.Hit(Entry entry) -> Outcome.of(entry, Duration.ZERO);
-            case LoadResult.Absent _, LoadResult.Damaged _ ->
-                context.claims().apply(ids.getFirst(), () -> local.poll(List.of(ids.getFirst())));
-            // an entry of another process could not be read either
-            case LoadResult.Unavailable _ -> Outcome.UNCLAIMED;
-        };
+        LoadResult loaded = local.load(ids, Deadline.NONE);
+        if (loaded instanceof LoadResult.Hit(Entry entry)) {
+            return Outcome.of(entry, Duration.ZERO);
+        }
+        return loaded instanceof LoadResult.Unavailable
+                ? Outcome.UNCLAIMED // an entry of another process could not be read either
+                : context.claims().apply(ids.getFirst(), () -> local.poll(List.of(ids.getFirst())));
     }
 
     /**
@@ -228,9 +236,13 @@ public final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
      * an entry that this engine can use.
      */
     private Optional<Found<P>> search(Outcome local, List<Id> ids, Deadline deadline) {
-        return local.entry()
-                .flatMap(entry -> restorer.restore(new Found.Stored(
-                        entry, context.local(), OptionalInt.empty(), local.waited())))
-                .or(() -> context.tiers().search(ids, deadline, restorer::restore));
+        if (local.entry().isPresent()) {
+            Optional<Found<P>> found = restorer.restore(new Found.Stored(
+                    local.entry().get(), context.local(), OptionalInt.empty(), local.waited()));
+            if (found.isPresent()) {
+                return found;
+            }
+        }
+        return context.tiers().search(ids, deadline, restorer::restore);
     }
 }

@@ -126,6 +126,9 @@ record Restorer<D extends PrimitiveDescriptor, P extends Primitive>(
 
     private static void end(
             Span span, Found.Stored stored, Outcome outcome, Optional<String> cause) {
+        if (!span.isObserved()) {
+            return;
+        }
         boolean isCalled = outcome != Outcome.QUARANTINED && outcome != Outcome.INCOMPATIBLE;
         span.end(took -> new GranaryEvent.Restore(
                 EventDispatcher.digest(stored.entry().id()),

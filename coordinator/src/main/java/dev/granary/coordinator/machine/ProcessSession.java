@@ -133,11 +133,15 @@ public final class ProcessSession implements AutoCloseable {
      * for a session, which is deleted as a whole.
      */
     private static List<Path> others(Path sessions) throws IOException {
-        return FileTrees.list(sessions).stream()
-                .filter(path -> SESSION_NAME.matcher(name(path)).matches()
-                        && !LIVE_IN_THIS_JVM.contains(name(path))
-                        && Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS))
-                .toList();
+        List<Path> others = new ArrayList<>();
+        for (Path path : FileTrees.list(sessions)) {
+            if (SESSION_NAME.matcher(name(path)).matches()
+                    && !LIVE_IN_THIS_JVM.contains(name(path))
+                    && Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS)) {
+                others.add(path);
+            }
+        }
+        return others;
     }
 
     private static String name(Path session) {

@@ -10,6 +10,7 @@ import dev.granary.coordinator.tier.Tiers.Layer;
 import dev.granary.s3.UseNotes.UseNote;
 import dev.granary.s3.store.WriteResult;
 
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,6 +20,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.time.LocalDate;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -28,7 +30,6 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -63,8 +64,6 @@ public final class UseLog {
     private static final long MILLIS_PER_DAY = TimeUnit.DAYS.toMillis(1);
     private static final Duration LOCK_LIMIT = Duration.ofSeconds(1);
     private static final Logger LOG = LoggerFactory.getLogger(UseLog.class);
-    private static final Executor BACKGROUND =
-            task -> DaemonThreads.named("granary-notes").newThread(task).start();
 
     /** Whether notes are sent. */
     enum Sending {
@@ -80,7 +79,7 @@ public final class UseLog {
     private final Map<Target, Set<Long>> used = new ConcurrentHashMap<>();
     private final AtomicInteger size = new AtomicInteger();
     private final Map<String, UseState> states = new ConcurrentHashMap<>(); // without a directory
-    private CompletableFuture<Boolean> timer = CompletableFuture.completedFuture(false);
+    private @Nullable CompletableFuture<Boolean> timer; // null before the first and after the last
 
     /** The counters of this process, and those of the machine with them. */
     private record Counted(Map<String, Long> own, Map<String, Long> totals) {
@@ -99,9 +98,13 @@ public final class UseLog {
             Supplier<GranaryStatistics> statistics,
             InstantSource clock) {
         this.machine = machine;
-        this.buckets = layers.stream()
-                .filter(layer -> layer.bucket().filter(it -> !it.isAnonymous()).isPresent())
-                .toList();
+        List<Layer> noted = new ArrayList<>();
+        for (Layer layer : layers) {
+            if (layer.bucket().isPresent() && !layer.bucket().get().isAnonymous()) {
+                noted.add(layer);
+            }
+        }
+        this.buckets = noted;
         this.statistics = statistics;
         this.clock = clock;
         if (!buckets.isEmpty()) { // machines that start together send at different times
@@ -145,9 +148,14 @@ public final class UseLog {
      * @param maySend false if the process is ending without time for requests
      */
     public void finish(boolean maySend) {
+        if (buckets.isEmpty()) {
+            return;
+        }
         synchronized (this) {
-            timer.complete(false);
-            timer = CompletableFuture.completedFuture(false);
+            if (timer != null) {
+                timer.complete(false);
+                timer = null;
+            }
         }
         Duration limit = Collections.max(List.of(LAST_WAIT, machine.config().flushLimit()));
         await(maySend ? Sending.WHEN_DUE : Sending.NEVER, Deadline.after(limit));
@@ -175,14 +183,19 @@ public final class UseLog {
         }
         try {
             CompletableFuture<Counted> counted =
-                    CompletableFuture.supplyAsync(this::counted, BACKGROUND);
+                    CompletableFuture.supplyAsync(this::counted, UseLog::background);
             return CompletableFuture.allOf(buckets.stream()
                     .map(layer -> counted.thenAcceptAsync(
-                            counters -> report(layer, counters, sending, deadline), BACKGROUND))
+                            counters -> report(layer, counters, sending, deadline),
+                            UseLog::background))
                     .toArray(CompletableFuture<?>[]::new));
         } catch (RuntimeException | Error e) { // such as no thread
             return CompletableFuture.failedFuture(e);
         }
+    }
+
+    private static void background(Runnable task) {
+        DaemonThreads.named("granary-notes").newThread(task).start();
     }
 
     private Counted counted() {

@@ -90,7 +90,8 @@ public final class EventDispatcher {
             this.start = isObserved() ? System.nanoTime() : 0;
         }
 
-        boolean isObserved() {
+        /** Returns whether the end of this event has a receiver. */
+        public boolean isObserved() {
             return recorded != null || !receivers.isEmpty();
         }
 

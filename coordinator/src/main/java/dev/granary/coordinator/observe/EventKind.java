@@ -62,7 +62,8 @@ public enum EventKind {
     private record Field(ValueDescriptor descriptor, Function<Object, @Nullable Object> value) {}
 
     private final Class<? extends GranaryEvent> type;
-    private final List<AnnotationElement> annotations;
+    private final String description;
+    private final boolean hasStackTrace;
     private final Lazy<Registered> registered = new Lazy<>(this::register);
 
     /**
@@ -71,16 +72,9 @@ public enum EventKind {
      * @param hasStackTrace whether the stack of the thread that ends an event tells its cause
      */
     EventKind(Class<? extends GranaryEvent> type, String description, boolean hasStackTrace) {
-        boolean isMemoryHit = name().equals("MEMORY_HIT");
-        String name = isMemoryHit ? "MemoryHit" : type.getSimpleName();
         this.type = type;
-        this.annotations = List.of(
-                new AnnotationElement(Name.class, "granary." + name),
-                new AnnotationElement(Label.class, name),
-                new AnnotationElement(Category.class, new String[] {"Granary"}),
-                new AnnotationElement(Description.class, description),
-                new AnnotationElement(StackTrace.class, hasStackTrace),
-                new AnnotationElement(Enabled.class, !isMemoryHit));
+        this.description = description;
+        this.hasStackTrace = hasStackTrace;
     }
 
     /** Returns true if a recording has this kind. */
@@ -122,6 +116,15 @@ public enum EventKind {
         for (RecordComponent component : type.getRecordComponents()) {
             addFields(component, fields);
         }
+        String name = this == MEMORY_HIT ? "MemoryHit" : type.getSimpleName();
+        // not before: each takes a new process some milliseconds
+        List<AnnotationElement> annotations = List.of(
+                new AnnotationElement(Name.class, "granary." + name),
+                new AnnotationElement(Label.class, name),
+                new AnnotationElement(Category.class, new String[] {"Granary"}),
+                new AnnotationElement(Description.class, description),
+                new AnnotationElement(StackTrace.class, hasStackTrace),
+                new AnnotationElement(Enabled.class, this != MEMORY_HIT));
         return new Registered(
                 EventFactory.create(
                         annotations, fields.stream().map(Field::descriptor).toList()),

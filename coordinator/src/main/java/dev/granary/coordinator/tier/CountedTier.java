@@ -109,6 +109,9 @@ public final class CountedTier implements AutoCloseable {
                 missed = id.target();
             }
         }
+        if (!span.isObserved()) {
+            return result;
+        }
         span.end(_ -> new GranaryEvent.Load(
                 EventDispatcher.digest(id),
                 name(),

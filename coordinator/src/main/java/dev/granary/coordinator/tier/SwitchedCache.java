@@ -43,11 +43,14 @@ public final class SwitchedCache implements PersistentCache {
         if (isOff) {
             return new LoadResult.Unavailable(CAUSE);
         }
-        return directory
-                .map(tier -> recordsUse
-                        ? tier.load(id)
-                        : tier.read(new EntryCatalog.Listed(id.target().path(), id.hash(), 0, 0)))
-                .orElse(LoadResult.ABSENT);
+        if (directory.isEmpty()) {
+            return LoadResult.ABSENT;
+        }
+        return recordsUse
+                ? directory.get().load(id)
+                : directory
+                        .get()
+                        .read(new EntryCatalog.Listed(id.target().path(), id.hash(), 0, 0));
     }
 
     @Override
