@@ -99,7 +99,7 @@ class GranaryConfigTest {
                         EvictionPolicy.LRU,
                         1024,
                         Duration.ofSeconds(60),
-                        Duration.ofSeconds(2),
+                        Duration.ofMillis(1_800),
                         Duration.ofSeconds(5),
                         ConstantLimits.NONE,
                         Optional.empty(),
