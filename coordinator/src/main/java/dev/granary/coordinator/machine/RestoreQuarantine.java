@@ -212,8 +212,10 @@ public final class RestoreQuarantine implements AutoCloseable {
         for (String mark : running) {
             lines.append(mark).append('\n');
         }
-        open.seek(0);
-        open.writeBytes(lines.toString());
+        if (!lines.isEmpty()) {
+            open.seek(0);
+            open.writeBytes(lines.toString());
+        }
         open.setLength(lines.length()); // after the write: a kill between the two loses no mark
     }
 
