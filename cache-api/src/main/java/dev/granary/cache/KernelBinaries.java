@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * The ordered binaries of one primitive, compared by content. Immutable and thread-safe.
@@ -85,16 +86,10 @@ public final class KernelBinaries {
 
     @Override
     public boolean equals(Object other) {
-        if (!(other instanceof KernelBinaries that) || segments.size() != that.segments.size()) {
-            return false;
-        }
-        for (int i = 0; i < segments.size(); i++) {
-            if (segments.get(i).byteSize() != that.segments.get(i).byteSize()
-                    || segments.get(i).mismatch(that.segments.get(i)) >= 0) {
-                return false;
-            }
-        }
-        return true;
+        return other instanceof KernelBinaries that
+                && segments.size() == that.segments.size()
+                && IntStream.range(0, segments.size())
+                        .allMatch(i -> segments.get(i).mismatch(that.segments.get(i)) < 0);
     }
 
     @Override

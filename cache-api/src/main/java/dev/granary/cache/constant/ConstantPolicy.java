@@ -34,24 +34,19 @@ public enum ConstantPolicy {
             return null;
         }
         if (this == LRU) {
-            return first(cached, oldestFirst(), bytes);
+            return first(cached, Comparator.comparingLong(slot -> slot.lastUse), bytes);
         }
-        List<ConstantSlot<?>> selected = first(cached, cheapestFirst(), bytes);
+        List<ConstantSlot<?>> selected = first(
+                cached,
+                Comparator.<ConstantSlot<?>>comparingDouble(
+                                slot -> (double) slot.costNanos / slot.bytes)
+                        .thenComparingLong(slot -> slot.lastUse),
+                bytes);
         if (selected == null) {
             return null;
         }
         List<ConstantSlot<?>> needed = withoutUnneeded(selected, bytes);
         return needed.stream().mapToLong(slot -> slot.costNanos).sum() < costNanos ? needed : null;
-    }
-
-    private static Comparator<ConstantSlot<?>> oldestFirst() {
-        return Comparator.comparingLong(slot -> slot.lastUse);
-    }
-
-    private static Comparator<ConstantSlot<?>> cheapestFirst() {
-        return Comparator.<ConstantSlot<?>>comparingDouble(
-                        slot -> (double) slot.costNanos / slot.bytes)
-                .thenComparing(oldestFirst());
     }
 
     private static @Nullable List<ConstantSlot<?>> first(

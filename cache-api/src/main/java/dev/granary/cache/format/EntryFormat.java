@@ -149,11 +149,7 @@ public final class EntryFormat {
     }
 
     private static long length(List<MemorySegment> parts) {
-        long length = 0;
-        for (MemorySegment part : parts) {
-            length += part.byteSize();
-        }
-        return length;
+        return parts.stream().mapToLong(MemorySegment::byteSize).sum();
     }
 
     /**

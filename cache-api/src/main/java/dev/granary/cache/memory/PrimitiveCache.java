@@ -63,7 +63,7 @@ public final class PrimitiveCache<K, V> {
      * @throws IllegalArgumentException if {@code capacity} is negative
      */
     public PrimitiveCache(int capacity, EvictionListener listener) {
-        this.capacity = requireCapacity(capacity);
+        this.capacity = requireCapacity(capacity, "the primitive cache");
         this.listener = listener;
     }
 
@@ -252,7 +252,7 @@ public final class PrimitiveCache<K, V> {
      * @throws IllegalArgumentException if {@code capacity} is negative
      */
     public void setCapacity(int capacity) {
-        requireCapacity(capacity);
+        requireCapacity(capacity, "the primitive cache");
         synchronized (lock) {
             this.capacity = capacity;
             evictTo(capacity);
@@ -277,10 +277,10 @@ public final class PrimitiveCache<K, V> {
                 slots.values().stream().filter(slot -> slot.builder != null).count();
     }
 
-    private static int requireCapacity(int capacity) {
+    static int requireCapacity(int capacity, String cache) {
         if (capacity < 0) {
             throw new IllegalArgumentException(
-                    "The capacity of the primitive cache must be 0 or more, not " + capacity);
+                    "The capacity of " + cache + " must be 0 or more, not " + capacity);
         }
         return capacity;
     }

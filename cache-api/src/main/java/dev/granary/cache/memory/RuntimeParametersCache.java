@@ -48,7 +48,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
      * @throws IllegalArgumentException if {@code capacity} is negative
      */
     public RuntimeParametersCache(int capacity) {
-        this.capacity = requireCapacity(capacity);
+        this.capacity = PrimitiveCache.requireCapacity(capacity, "a runtime-parameters cache");
     }
 
     /** The origin of a value. */
@@ -98,15 +98,6 @@ public final class RuntimeParametersCache implements AutoCloseable {
     public void close() {
         capacity = 0;
         List.copyOf(partitions.values()).forEach(partition -> partition.setCapacity(0));
-    }
-
-    private static int requireCapacity(int capacity) {
-        if (capacity < 0) {
-            throw new IllegalArgumentException(
-                    "The capacity of a runtime-parameters cache must be 0 or more, not "
-                            + capacity);
-        }
-        return capacity;
     }
 
     /** The values of one type for keys of one type. Not thread-safe, like its cache. */
@@ -222,7 +213,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
          * @throws IllegalArgumentException if {@code capacity} is negative
          */
         public void setCapacity(int capacity) {
-            requireCapacity(capacity);
+            PrimitiveCache.requireCapacity(capacity, "a runtime-parameters cache");
             enter();
             try {
                 this.capacity = capacity;
