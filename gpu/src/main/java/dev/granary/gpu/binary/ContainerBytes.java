@@ -3,7 +3,7 @@ package dev.granary.gpu.binary;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
@@ -13,36 +13,32 @@ import java.nio.ByteOrder;
 final class ContainerBytes {
     private static final int PRINTED_LIMIT = 128;
     private static final int NAME_LIMIT = 1_000;
-    private static final ValueLayout.OfShort SHORT =
-            ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-    private static final ValueLayout.OfInt INT =
-            ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-    private static final ValueLayout.OfLong LONG =
-            ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
-    private final MemorySegment bytes;
+    // not a segment: linking its accessors takes the first restore of a process milliseconds
+    private final ByteBuffer bytes;
     private final long start; // in the container, for messages
 
+    /** Creates the bytes of a container of less than 2 GiB. */
     ContainerBytes(MemorySegment bytes) {
-        this(bytes, 0);
+        this(bytes.asByteBuffer(), 0);
     }
 
-    private ContainerBytes(MemorySegment bytes, long start) {
-        this.bytes = bytes;
+    private ContainerBytes(ByteBuffer bytes, long start) {
+        this.bytes = bytes.order(ByteOrder.LITTLE_ENDIAN);
         this.start = start;
     }
 
     long length() {
-        return bytes.byteSize();
+        return bytes.limit();
     }
 
     /** Returns true if the first bytes are the characters of {@code magic}. */
     boolean startsWith(String magic) {
-        if (bytes.byteSize() < magic.length()) {
+        if (length() < magic.length()) {
             return false;
         }
         for (int i = 0; i < magic.length(); i++) {
-            if ((bytes.get(ValueLayout.JAVA_BYTE, i) & 0xff) != magic.charAt(i)) {
+            if ((bytes.get(i) & 0xff) != magic.charAt(i)) {
                 return false;
             }
         }
@@ -51,17 +47,17 @@ final class ContainerBytes {
 
     int unsignedByte(long at) throws MalformedContainerException {
         check(at, Byte.BYTES);
-        return bytes.get(ValueLayout.JAVA_BYTE, at) & 0xff;
+        return bytes.get((int) at) & 0xff;
     }
 
     int unsignedShort(long at) throws MalformedContainerException {
         check(at, Short.BYTES);
-        return bytes.get(SHORT, at) & 0xffff;
+        return bytes.getShort((int) at) & 0xffff;
     }
 
     int signedInt(long at) throws MalformedContainerException {
         check(at, Integer.BYTES);
-        return bytes.get(INT, at);
+        return bytes.getInt((int) at);
     }
 
     long unsignedInt(long at) throws MalformedContainerException {
@@ -74,39 +70,39 @@ final class ContainerBytes {
      */
     long signedLong(long at) throws MalformedContainerException {
         check(at, Long.BYTES);
-        return bytes.get(LONG, at);
+        return bytes.getLong((int) at);
     }
 
     /** Returns a part, without a copy. */
     ContainerBytes part(long at, long length) throws MalformedContainerException {
         check(at, length);
-        return new ContainerBytes(bytes.asSlice(at, length), start + at);
+        return new ContainerBytes(bytes.slice((int) at, (int) length), start + at);
     }
 
     /** Returns the bytes from {@code at} to the end, without a copy. */
     ContainerBytes from(long at) throws MalformedContainerException {
-        return part(at, bytes.byteSize() - at);
+        return part(at, length() - at);
     }
 
     /** Returns true if the characters of {@code text} and a NUL are at {@code at}. */
     boolean isTerminatedText(long at, String text) {
-        if (at < 0 || at > bytes.byteSize() - text.length() - 1) {
+        if (at < 0 || at > length() - text.length() - 1) {
             return false;
         }
         for (int i = 0; i < text.length(); i++) {
-            if ((bytes.get(ValueLayout.JAVA_BYTE, at + i) & 0xff) != text.charAt(i)) {
+            if ((bytes.get((int) at + i) & 0xff) != text.charAt(i)) {
                 return false;
             }
         }
-        return bytes.get(ValueLayout.JAVA_BYTE, at + text.length()) == 0;
+        return bytes.get((int) at + text.length()) == 0;
     }
 
     /**
      * Returns the first {@code limit} bytes, or all if there are fewer, as ISO 8859-1 characters.
      */
     String text(int limit) {
-        byte[] copy =
-                bytes.asSlice(0, Math.min(limit, bytes.byteSize())).toArray(ValueLayout.JAVA_BYTE);
+        byte[] copy = new byte[(int) Math.min(limit, length())];
+        bytes.get(0, copy);
         return new String(copy, ISO_8859_1);
     }
 
@@ -132,10 +128,10 @@ final class ContainerBytes {
     }
 
     private void check(long at, long length) throws MalformedContainerException {
-        if (at < 0 || length < 0 || at > bytes.byteSize() - length) {
+        if (at < 0 || length < 0 || at > length() - length) {
             throw new MalformedContainerException("a field of " + Long.toUnsignedString(length)
                     + " bytes at byte " + Long.toUnsignedString(start + at)
-                    + " exceeds the " + bytes.byteSize() + " bytes from byte " + start);
+                    + " exceeds the " + length() + " bytes from byte " + start);
         }
     }
 }
