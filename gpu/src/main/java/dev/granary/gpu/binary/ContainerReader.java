@@ -89,11 +89,14 @@ final class ContainerReader {
 
     /** Reads NVIDIA's machine code: the architecture is in the flags of the ELF header. */
     private static BinaryContainer readCubin(ElfFile file) {
-        return switch (file.abiVersion()) {
-            case OLD_CUDA_ABI -> cubin(file.flags() & 0xff);
-            case CUDA_ABI -> cubin((file.flags() >>> 8) & 0xff);
-            default -> new Unrecognized("an NVIDIA cubin of ABI version " + file.abiVersion());
-        };
+        // no expression for all: its verification loads the classes of both results
+        if (file.abiVersion() == OLD_CUDA_ABI) {
+            return cubin(file.flags() & 0xff);
+        }
+        if (file.abiVersion() == CUDA_ABI) {
+            return cubin((file.flags() >>> 8) & 0xff);
+        }
+        return new Unrecognized("an NVIDIA cubin of ABI version " + file.abiVersion());
     }
 
     private static Cubin cubin(int architecture) {

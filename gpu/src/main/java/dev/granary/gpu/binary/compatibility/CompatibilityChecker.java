@@ -82,6 +82,9 @@ public final class CompatibilityChecker {
             return new Undetermined("the binaries of " + vendor + " have no known container");
         }
         BinaryContainer container = BinaryContainer.read(binary);
+        if (container instanceof Pocl pocl && vendor.equals(POCL)) {
+            return checkPocl(target, pocl);
+        }
         if (container instanceof Malformed) {
             return new Incompatible(container.description());
         }
@@ -95,11 +98,7 @@ public final class CompatibilityChecker {
             return new Incompatible(
                     container.description() + ", which no driver of " + vendor + " reads");
         }
-        return container instanceof Pocl pocl
-                ? checkPocl(target, pocl)
-                : owner.equals(NVIDIA)
-                        ? checkCuda(target, container)
-                        : checkIntel(target, container);
+        return owner.equals(NVIDIA) ? checkCuda(target, container) : checkIntel(target, container);
     }
 
     /** The rule: a module of SPIR-V without defects, and the identity of its front end. */
