@@ -11,6 +11,7 @@ import java.nio.ByteOrder;
  * the memory of the container; only {@link #text} copies, and never more than its limit.
  */
 final class ContainerBytes {
+    private static final long LIMIT = 1 << 30; // of an entry
     private static final int PRINTED_LIMIT = 128;
     private static final int NAME_LIMIT = 1_000;
 
@@ -18,9 +19,9 @@ final class ContainerBytes {
     private final ByteBuffer bytes;
     private final long start; // in the container, for messages
 
-    /** Creates the bytes of a container of less than 2 GiB. */
+    /** Creates the bytes of a container, without those that no entry can have. */
     ContainerBytes(MemorySegment bytes) {
-        this(bytes.asByteBuffer(), 0);
+        this(bytes.asSlice(0, Math.min(bytes.byteSize(), LIMIT)).asByteBuffer(), 0);
     }
 
     private ContainerBytes(ByteBuffer bytes, long start) {

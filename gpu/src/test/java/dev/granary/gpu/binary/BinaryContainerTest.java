@@ -22,9 +22,17 @@ import dev.granary.gpu.device.CudaArchitecture;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileChannel.MapMode;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalInt;
@@ -210,6 +218,22 @@ class BinaryContainerTest {
         Arrays.fill(elf, 40, 48, (byte) 0x7f); // position of the section table
         assertEquals(
                 "ELF file", assertInstanceOf(Malformed.class, container(elf)).format());
+    }
+
+    @Test
+    @DisplayName("more bytes than a buffer can have are not recognized")
+    void huge(@TempDir Path directory) throws IOException {
+        try (FileChannel sparse = FileChannel.open(
+                        directory.resolve("huge"),
+                        StandardOpenOption.CREATE_NEW,
+                        StandardOpenOption.READ,
+                        StandardOpenOption.WRITE);
+                Arena arena = Arena.ofConfined()) {
+            MemorySegment bytes = sparse.map(MapMode.READ_WRITE, 0, 3L << 30, arena);
+            assertInstanceOf(Unrecognized.class, BinaryContainer.read(bytes));
+            bytes.copyFrom(MemorySegment.ofArray(PoclReader.MAGIC.getBytes(US_ASCII)));
+            assertInstanceOf(Pocl.class, BinaryContainer.read(bytes)); // of version 0
+        }
     }
 
     @Test
