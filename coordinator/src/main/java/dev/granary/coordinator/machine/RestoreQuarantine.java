@@ -213,11 +213,11 @@ public final class RestoreQuarantine implements AutoCloseable {
         for (String mark : running) {
             lines.append(mark).append('\n');
         }
-        // empty lines instead of another length, which takes a file system ten times as long
+        // empty lines, since another length takes longer than the write
         lines.repeat('\n', Math.max(0, marksLength - lines.length()));
-        marksLength = lines.length();
         open.seek(0);
         open.writeBytes(lines.toString());
+        marksLength = lines.length(); // not after a failure, as of a full disk: it could not grow
     }
 
     private static String mark(Entry entry) {
