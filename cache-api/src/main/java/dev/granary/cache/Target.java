@@ -70,7 +70,7 @@ public record Target(Backend backend, String vendor, String device, String drive
         return backend.path() + "/" + name();
     }
 
-    // by hand: the methods of a record take the first lookup of a process 10 ms
+    // by hand: the methods of a record take the first lookup of a process some milliseconds
     @Override
     public boolean equals(@Nullable Object other) {
         return this == other || (other instanceof Target that && parts().equals(that.parts()));

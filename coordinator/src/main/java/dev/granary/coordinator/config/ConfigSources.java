@@ -56,7 +56,7 @@ final class ConfigSources {
     /**
      * Reads the configuration file.
      *
-     * @param inCode the values that code has set, by the key of the setting and of its type
+     * @param inCode the values that code has set, by the key of their setting, whose type each has
      */
     ConfigSources(Map<String, Object> inCode, Map<String, String> environment)
             throws ConfigException {
