@@ -51,7 +51,7 @@ final class StartWorkspace extends Workspace {
         Path archive = path("start.aot");
         Program program = new Program(archive, credentials);
         say("making the archive of classes");
-        program.run(List.of("-XX:AOTCacheOutput=" + archive), true, endpoint, 1, 1, 0);
+        program.run(List.of("-XX:AOTCacheOutput=" + archive), true, endpoint, 1, 200, 1000);
         if (Files.notExists(archive)) {
             throw new IOException("This JVM makes no archive: " + Files.readString(path("errors")));
         }

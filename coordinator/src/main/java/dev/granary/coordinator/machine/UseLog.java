@@ -108,8 +108,8 @@ public final class UseLog {
         this.statistics = statistics;
         this.clock = clock;
         if (!buckets.isEmpty()) { // machines that start together send at different times
-            start(FIRST.dividedBy(2)
-                    .plusMillis(ThreadLocalRandom.current().nextLong(FIRST.toMillis() / 2)));
+            long half = FIRST.toMillis() / 2;
+            start(Duration.ofMillis(half + ThreadLocalRandom.current().nextLong(half)));
         }
     }
 

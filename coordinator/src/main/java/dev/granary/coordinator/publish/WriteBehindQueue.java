@@ -22,6 +22,8 @@ import dev.granary.coordinator.tier.CountedTier;
 import dev.granary.coordinator.tier.Found;
 import dev.granary.coordinator.tier.Tiers;
 
+import org.jspecify.annotations.Nullable;
+
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
@@ -75,6 +77,16 @@ public final class WriteBehindQueue implements AutoCloseable {
             Claim claim) {
         Id id() {
             return primitive.descriptor().getId();
+        }
+
+        @Override
+        public boolean equals(@Nullable Object other) { // never asks the program's primitive
+            return this == other;
+        }
+
+        @Override
+        public int hashCode() {
+            return System.identityHashCode(this);
         }
     }
 

@@ -118,7 +118,7 @@ public final class TierFactory {
         return BucketTier.open(settings(layer, Optional.empty())
                 .requestTimeout(BACKGROUND_TIMEOUT)
                 .stallTimeout(BACKGROUND_STALL)
-                .loadDeadline(BACKGROUND_TIMEOUT.multipliedBy(2))
+                .loadDeadline(BACKGROUND_TIMEOUT.plus(BACKGROUND_TIMEOUT))
                 .build());
     }
 

@@ -157,7 +157,7 @@ public record Tiers(
                     layers,
                     compileTimes,
                     isReadOnly
-                            ? bucketWait.multipliedBy(Math.max(1, layers.size()))
+                            ? Duration.ofNanos(bucketWait.toNanos() * Math.max(1, layers.size()))
                             : Collections.max(List.of(bucketWait, LAYER_WAIT)));
         } catch (ConfigException | RuntimeException | Error e) {
             close(layers);

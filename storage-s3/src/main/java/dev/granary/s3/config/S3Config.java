@@ -80,13 +80,13 @@ public record S3Config(
      * caller waits for them.
      */
     public S3Config forPacks() {
-        Duration stall = connection.stallTimeout().multipliedBy(4);
+        Duration stall = Duration.ofNanos(connection.stallTimeout().toNanos() * 4);
         return new S3Config(
                 location,
                 client,
                 access,
                 connection.with(PACK_REQUEST, stall.compareTo(PACK_STALL) < 0 ? stall : PACK_STALL),
-                PACK_REQUEST.multipliedBy(2),
+                PACK_REQUEST.plus(PACK_REQUEST),
                 breakerPause,
                 absentMemory,
                 PACK_ATTEMPTS,

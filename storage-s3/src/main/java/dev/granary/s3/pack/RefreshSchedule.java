@@ -83,7 +83,7 @@ record RefreshSchedule(
     }
 
     private long longestMillis() {
-        return interval.multipliedBy(MAX_AGE).toMillis();
+        return interval.toMillis() * MAX_AGE;
     }
 
     /** Returns the time of the next read after a failed one, by the same clock. */
