@@ -197,11 +197,13 @@ public final class RestoreBenchmark extends BenchmarkCommand {
             }
             stores.say("restoring each program in " + RestoreTurns.RESTORE_ROUNDS + " rounds");
             try (Granary local = stores.openLocal();
+                    Granary requiring = stores.openRequiring();
                     Granary remote = stores.openBucket();
                     BareObjectReader objects = stores.openBare()) {
                 remote.connect();
+                var caches = new RestoreTurns.Caches(local, requiring, remote, objects);
                 for (int round = 0; round < RestoreTurns.RESTORE_ROUNDS; round++) {
-                    turns.restore(round, local, remote, objects);
+                    turns.restore(round, caches);
                 }
             }
             RestoreTables tables = new RestoreTables(turns.times());

@@ -6,6 +6,7 @@ import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
+import dev.granary.coordinator.config.KeyTexts;
 import dev.granary.s3.embedded.EmbeddedS3;
 
 import java.io.IOException;
@@ -17,10 +18,12 @@ final class RestoreStores extends Workspace {
     private static final String BUCKET = "granary-restore";
 
     private final EmbeddedS3 server;
+    private final KeyTexts.Pair keys;
 
     /** Creates the directory, and starts a server in this process. */
-    RestoreStores(Path parent, PrintWriter progress) throws IOException {
+    RestoreStores(Path parent, PrintWriter progress) throws IOException, ConfigException {
         super(parent, "granary-restore-", progress);
+        keys = KeyTexts.create("bench");
         server = EmbeddedS3.start(null);
         server.createBucket(BUCKET);
         System.setProperty("aws.accessKeyId", server.accessKey());
@@ -28,14 +31,26 @@ final class RestoreStores extends Workspace {
         System.setProperty("aws.region", "us-east-1");
     }
 
-    /** Opens a cache that fills the directory and the bucket. */
+    /** Opens a cache that fills the directory and the bucket with signed entries. */
     Granary openForFilling() throws ConfigException {
-        return Granary.open(withBucket().directory(local()).build());
+        return Granary.open(
+                withBucket().directory(local()).signingKey(keys.privateKey()).build());
     }
 
     /** Opens a cache whose lookups hit the directory. */
     Granary openLocal() throws ConfigException {
         return Granary.open(builder().offline().directory(local()).build());
+    }
+
+    /** Opens a cache whose lookups hit the directory, and use signed entries only. */
+    Granary openRequiring() throws ConfigException {
+        return Granary.open(builder()
+                .offline()
+                .directory(local())
+                .trust("require")
+                .trustedKeys(keys.publicKey())
+                .signingKey(keys.privateKey())
+                .build());
     }
 
     /** Opens a cache whose lookups hit the bucket, since it has no local tier. */

@@ -32,8 +32,12 @@ final class RestoreTurns {
     /** Number of times that each program is restored in each way. */
     static final int RESTORE_ROUNDS = RestoreTimes.Phase.WARM.to();
 
-    private static final List<RestoreWay> RESTORES =
-            List.of(RestoreWay.DRIVER, RestoreWay.LOCAL, RestoreWay.GET_DRIVER, RestoreWay.BUCKET);
+    private static final List<RestoreWay> RESTORES = List.of(
+            RestoreWay.DRIVER,
+            RestoreWay.LOCAL,
+            RestoreWay.SIGNED,
+            RestoreWay.GET_DRIVER,
+            RestoreWay.BUCKET);
 
     private final KernelEngine engine;
     private final Optional<SpirvCompiler> frontEnd;
@@ -43,6 +47,9 @@ final class RestoreTurns {
     /** A program with its binaries and its times. */
     private record Stored(
             KernelDescriptor descriptor, KernelBinaries binaries, RestoreTimes times) {}
+
+    /** What the ways read. */
+    record Caches(Granary local, Granary requiring, Granary bucket, BareObjectReader objects) {}
 
     /**
      * Creates turns without a program.
@@ -106,8 +113,7 @@ final class RestoreTurns {
     }
 
     /** Restores every program in each way; the order of the ways changes with the round. */
-    void restore(int round, Granary local, Granary bucket, BareObjectReader objects)
-            throws Exception {
+    void restore(int round, Caches caches) throws Exception {
         for (Map.Entry<Program, Stored> program : programs.entrySet()) {
             for (int i = 0; i < RESTORES.size(); i++) {
                 RestoreWay way = RESTORES.get((round + i) % RESTORES.size());
@@ -117,34 +123,25 @@ final class RestoreTurns {
                                 way,
                                 RESTORE_ROUNDS,
                                 round,
-                                restore(
-                                        way,
-                                        program.getKey(),
-                                        program.getValue(),
-                                        local,
-                                        bucket,
-                                        objects));
+                                restore(way, program.getKey(), program.getValue(), caches));
             }
         }
     }
 
-    private double restore(
-            RestoreWay way,
-            Program kernel,
-            Stored stored,
-            Granary local,
-            Granary bucket,
-            BareObjectReader objects)
+    private double restore(RestoreWay way, Program kernel, Stored stored, Caches caches)
             throws Exception {
         return ready(
                 kernel,
                 switch (way) {
-                    case LOCAL -> () -> lookup(local, kernel, stored, PrimitiveSource.LOCAL);
-                    case BUCKET -> () -> lookup(bucket, kernel, stored, PrimitiveSource.BUCKET);
+                    case LOCAL -> () -> lookup(caches.local, kernel, stored, PrimitiveSource.LOCAL);
+                    case SIGNED ->
+                        () -> lookup(caches.requiring, kernel, stored, PrimitiveSource.LOCAL);
+                    case BUCKET ->
+                        () -> lookup(caches.bucket, kernel, stored, PrimitiveSource.BUCKET);
                     case DRIVER -> () -> restore(stored);
                     case GET_DRIVER ->
                         () -> {
-                            objects.read(stored.descriptor().getId());
+                            caches.objects.read(stored.descriptor().getId());
                             return restore(stored);
                         };
                     case COMPILE, SPIRV -> throw new IllegalArgumentException(way + " is a build");

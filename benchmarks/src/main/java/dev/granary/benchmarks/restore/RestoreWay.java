@@ -10,6 +10,8 @@ enum RestoreWay {
     DRIVER,
     /** By a lookup that hits the local tier. */
     LOCAL,
+    /** As {@link #LOCAL}, with a tier that requires signatures. */
+    SIGNED,
     /** By a read of the entry's object through the bare S3 client, then as {@link #DRIVER}. */
     GET_DRIVER,
     /** By a lookup that hits the bucket, without a local tier. */
