@@ -50,6 +50,7 @@ import org.slf4j.LoggerFactory;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -561,11 +562,11 @@ public final class Granary implements AutoCloseable {
 
     /** Begins to find out why no lookup hit in a layer, and logs it. */
     private CompletableFuture<Void> adviseOnMisses() {
-        boolean hasHits = statistics().count(Counter.FLEET_WAIT_HITS) > 0;
-        return hasHits || isFilling
+        List<Tiers.Layer> layers = context.tiers().layers();
+        return layers.isEmpty() || isFilling || statistics().count(Counter.FLEET_WAIT_HITS) > 0
                 ? CompletableFuture.completedFuture(null)
                 : CompletableFuture.runAsync(
-                        () -> context.tiers().layers().forEach(layer -> MissAdvice.on(layer)
+                        () -> layers.forEach(layer -> MissAdvice.on(layer)
                                 .ifPresent(text ->
                                         Warnings.warn(LOG, "misses " + layer.name(), text))),
                         Thread::startVirtualThread);

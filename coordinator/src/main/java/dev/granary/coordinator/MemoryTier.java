@@ -57,10 +57,15 @@ final class MemoryTier {
     @SuppressWarnings("unchecked") // the key is the descriptor
     <D extends PrimitiveDescriptor, P extends Primitive> P program(
             LookupContext context, Engine<D, P> engine, D descriptor) throws CompileException {
-        // Captures three values only, so that a hit allocates no more than one of the cache alone.
-        return cast(programs.get(
-                descriptor,
-                key -> retain(new Lookup<>(context, engine, (D) key).find().primitive())));
+        Primitive hit = programs.getIfPresent(descriptor); // without an object for the lookup below
+        return cast(
+                hit != null
+                        ? hit
+                        : programs.get(
+                                descriptor,
+                                key -> retain(new Lookup<>(context, engine, (D) key)
+                                        .find()
+                                        .primitive())));
     }
 
     Map<Counter, Long> counted() {

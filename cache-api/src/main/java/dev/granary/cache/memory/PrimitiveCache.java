@@ -88,15 +88,18 @@ public final class PrimitiveCache<K, V> {
      * @throws IllegalStateException if building {@code key} needs {@code key} itself
      */
     public <E extends Exception> V get(K key, Builder<? super K, ? extends V, E> builder) throws E {
+        V value = getIfPresent(key);
+        return value == null ? build(key, builder) : value;
+    }
+
+    /** Returns the value of {@code key}, or null if it is absent. */
+    public @Nullable V getIfPresent(K key) {
         Slot<K, V> slot = slots.get(key);
-        if (slot != null) {
-            V value = slot.value;
-            if (value != null) {
-                slot.lastUse = clock.incrementAndGet();
-                return value;
-            }
+        V value = slot == null ? null : slot.value;
+        if (slot != null && value != null) {
+            slot.lastUse = clock.incrementAndGet();
         }
-        return build(key, builder);
+        return value;
     }
 
     private <E extends Exception> V build(K key, Builder<? super K, ? extends V, E> builder)
@@ -213,10 +216,7 @@ public final class PrimitiveCache<K, V> {
         return value;
     }
 
-    /**
-     * Returns the value of {@code key}, or null if it is absent, without counting or recording a
-     * use.
-     */
+    /** Returns the value of {@code key}, or null if it is absent, without recording a use. */
     public @Nullable V peek(K key) {
         Slot<K, V> slot = slots.get(key);
         return slot == null ? null : slot.value;

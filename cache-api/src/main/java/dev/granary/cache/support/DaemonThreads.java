@@ -27,7 +27,6 @@ public final class DaemonThreads {
      * buffers are in the caches of the processor. The threads have the context class loader of the
      * thread that creates the pool.
      *
-     * @param name the prefix of the names of its threads
      * @param maxThreads the number of tasks that run at once; more are queued
      * @param idleTime the time after which an idle thread ends
      */

@@ -18,11 +18,8 @@ public final class TaskQueue implements AutoCloseable {
     private int open; // guarded by this: tasks, and other work that a wait is to include
 
     /**
-     * Creates a queue; its threads start with the first tasks, and end if they are idle.
-     *
-     * @param name the name of the threads
-     * @param threads the number of tasks that run at once
-     * @param capacity the number of tasks that wait
+     * Creates a queue of {@code capacity} waiting tasks for {@code threads}, which start with the
+     * first tasks, and end if they are idle.
      */
     public TaskQueue(String name, int threads, int capacity) {
         this.executor = new ThreadPoolExecutor(
