@@ -128,6 +128,10 @@ public final class Main {
         System.setProperty("slf4j.provider", "org.slf4j.simple.SimpleServiceProvider");
         System.setProperty("slf4j.internal.verbosity", "WARN");
         int code = commandLine(arguments).execute(arguments);
+        if (System.out.checkError() && code == 0) {
+            System.err.println("granary: the output could not be written");
+            code = FAILED;
+        }
         // hooks of a signal may be at work, or have to write a recording
         if (code != 0 || FlightRecorder.isInitialized()) {
             System.exit(code);

@@ -3,6 +3,9 @@ package dev.granary.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.gson.JsonObject;
 
@@ -452,6 +455,21 @@ class CommandTest {
                         .getAsJsonArray("entries")
                         .size());
         process("conquer").exits(2).reports("conquer");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--version", "--help", "ls --json"})
+    @DisplayName("output that a full disk does not take is a failure")
+    void fullDisk(String command, @TempDir Path directory) throws Exception {
+        assumeTrue(Files.exists(Path.of("/dev/full")));
+        List<String> words = new ArrayList<>(List.of("sh", "-c", "exec \"$@\" > /dev/full", "sh"));
+        words.addAll(ChildJvm.of(Main.class).shortLived().words(command.split(" ")));
+        ProcessBuilder builder = new ProcessBuilder(words);
+        builder.environment().put("XDG_CACHE_HOME", directory.toString());
+        Process process = builder.start();
+        String errors = new String(process.getErrorStream().readAllBytes(), UTF_8);
+        assertEquals(1, process.waitFor(), errors);
+        assertTrue(errors.contains("granary: the output could not be written"), errors);
     }
 
     private static Cli process(String... arguments) throws IOException, InterruptedException {
