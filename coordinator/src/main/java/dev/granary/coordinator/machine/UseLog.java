@@ -108,7 +108,7 @@ public final class UseLog {
         this.statistics = statistics;
         this.clock = clock;
         if (!buckets.isEmpty()) { // machines that start together send at different times
-            long half = FIRST.toMillis() / 2;
+            long half = FIRST.toMillis() / 2; // the division of a Duration takes a start 24 ms
             start(Duration.ofMillis(half + ThreadLocalRandom.current().nextLong(half)));
         }
     }
