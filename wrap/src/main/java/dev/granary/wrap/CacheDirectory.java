@@ -357,7 +357,8 @@ final class CacheDirectory {
                         root.resolve(group).resolve(name), BasicFileAttributes.class);
                 // not exactly: the system's clock of reads is some milliseconds behind, and that of
                 // a file server is another one
-                Instant unread = now.lastModifiedTime().toInstant().minus(UNREAD.dividedBy(2));
+                Instant unread =
+                        now.lastModifiedTime().toInstant().minusMillis(UNREAD.toMillis() / 2);
                 if (now.lastAccessTime().toInstant().isAfter(unread)) {
                     opened++;
                 }
