@@ -465,7 +465,11 @@ class CommandTest {
         List<String> words = new ArrayList<>(List.of("sh", "-c", "exec \"$@\" > /dev/full", "sh"));
         words.addAll(ChildJvm.of(Main.class).shortLived().words(command.split(" ")));
         ProcessBuilder builder = new ProcessBuilder(words);
-        builder.environment().put("XDG_CACHE_HOME", directory.toString());
+        builder.environment()
+                .putAll(Map.of(
+                        "XDG_CACHE_HOME", directory.toString(),
+                        "GRANARY_BUCKET", "",
+                        "GRANARY_CONFIG", ""));
         Process process = builder.start();
         String errors = new String(process.getErrorStream().readAllBytes(), UTF_8);
         assertEquals(1, process.waitFor(), errors);

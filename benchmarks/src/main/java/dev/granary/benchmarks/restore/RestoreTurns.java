@@ -48,7 +48,7 @@ final class RestoreTurns {
     private record Stored(
             KernelDescriptor descriptor, KernelBinaries binaries, RestoreTimes times) {}
 
-    /** What the ways read. */
+    /** The caches of the lookups, and the reader of bare objects. */
     record Caches(Granary local, Granary requiring, Granary bucket, BareObjectReader objects) {}
 
     /**
