@@ -129,7 +129,8 @@ public final class Main {
         System.setProperty("slf4j.internal.verbosity", "WARN");
         int code = commandLine(arguments).execute(arguments);
         if (System.out.checkError() && code == 0) {
-            System.err.println("granary: the output could not be written");
+            System.err.println("granary: the output could not be written: its disk is full, or its"
+                    + " reader has ended");
             code = FAILED;
         }
         // hooks of a signal may be at work, or have to write a recording
