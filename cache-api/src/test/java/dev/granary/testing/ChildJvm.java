@@ -77,20 +77,24 @@ public final class ChildJvm {
     }
 
     /**
-     * Takes classes of jars from an archive that {@link #archiveTo} has written. Jars come first in
-     * the class path, since the JVM requires those of the archive, in their order, as its start.
+     * Takes classes from an archive in {@code target}, which the JVM makes at the end of a process
+     * without directories in its class path. A main class in a jar needs none. Jars come first,
+     * since the JVM requires those of the archive, in their order, as the start of the class path.
      */
-    public ChildJvm archive(Path archive) {
+    public ChildJvm archived() {
+        boolean isInJar = main.getProtectionDomain()
+                .getCodeSource()
+                .getLocation()
+                .getPath()
+                .endsWith(".jar");
         classPath = Stream.of(true, false)
+                .limit(isInJar ? 1 : 2)
                 .flatMap(isJar ->
                         classPath.stream().filter(part -> Files.isRegularFile(part) == isJar))
                 .toList();
-        return flags("-XX:AOTCache=" + archive, QUIET_JVM);
-    }
-
-    /** Writes the classes that the process has loaded at its end, all from jars, to an archive. */
-    public ChildJvm archiveTo(Path archive) {
-        return classPath(Files::isRegularFile).flags("-XX:AOTCacheOutput=" + archive, QUIET_JVM);
+        Path archive = Path.of("target", "classes.jsa").toAbsolutePath();
+        flags("-XX:SharedArchiveFile=" + archive, QUIET_JVM);
+        return isInJar ? flags("-XX:+AutoCreateSharedArchive") : this;
     }
 
     /** Sets the working directory. */

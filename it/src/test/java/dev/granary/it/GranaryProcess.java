@@ -41,20 +41,14 @@ final class GranaryProcess {
         }
     }
 
-    /** Returns a launcher of {@code main} that takes classes from the {@link ClassArchive}. */
-    static ChildJvm jvm(Class<?> main, Path driverCache, Map<String, String> variables)
-            throws IOException, InterruptedException {
-        ChildJvm jvm = environment(ChildJvm.of(main), driverCache, variables);
-        ClassArchive.file().ifPresent(jvm::archive);
-        return jvm;
-    }
-
     /**
-     * Adds the flags of a short run and these variables, and removes each other Granary variable;
-     * the drivers' own caches are off.
+     * Returns a launcher of {@code main} for a short run with these variables, without each other
+     * Granary variable; the drivers' own caches are off.
      */
-    static ChildJvm environment(ChildJvm jvm, Path driverCache, Map<String, String> variables) {
-        return jvm.shortLived()
+    static ChildJvm jvm(Class<?> main, Path driverCache, Map<String, String> variables) {
+        return ChildJvm.of(main)
+                .shortLived()
+                .archived()
                 .withoutVariables("GRANARY_", "AWS_")
                 .variables(DriverVariables.withoutCaches(driverCache))
                 .variables(Map.of("XDG_CONFIG_HOME", "/nonexistent"))
@@ -65,7 +59,7 @@ final class GranaryProcess {
 
     /** Starts {@code granary arguments} with these variables. */
     static GranaryProcess start(Map<String, String> variables, String... arguments)
-            throws IOException, InterruptedException {
+            throws IOException {
         Path driverCache = Files.createTempDirectory("granary-it-pocl-");
         return new GranaryProcess(
                 jvm(Main.class, driverCache, variables).record(arguments), driverCache);

@@ -3,7 +3,6 @@ package dev.granary.it.ship;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cli.Main;
-import dev.granary.it.ClassArchive;
 import dev.granary.testing.ChildJvm;
 
 import java.io.IOException;
@@ -24,12 +23,11 @@ final class CommandShell {
     private final Path bin;
 
     /** Creates a shell with a new working directory. */
-    CommandShell(Path directory) throws IOException, InterruptedException {
+    CommandShell(Path directory) throws IOException {
         this.directory = Files.createDirectories(directory);
         this.bin = Files.createDirectories(directory.resolve("bin"));
-        ChildJvm jvm = ChildJvm.of(Main.class).shortLived();
-        ClassArchive.file().ifPresent(jvm::archive);
-        script("granary", "exec '" + String.join("' '", jvm.words()) + "' \"$@\"");
+        List<String> command = ChildJvm.of(Main.class).shortLived().archived().words();
+        script("granary", "exec '" + String.join("' '", command) + "' \"$@\"");
     }
 
     /** The end of a process. */
