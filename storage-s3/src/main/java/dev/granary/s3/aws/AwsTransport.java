@@ -92,7 +92,7 @@ public final class AwsTransport {
             TrafficCounter traffic,
             Function<Region, SdkHttpClient> httpClient) {
         Region region = AwsEnvironment.region(connection);
-        SdkHttpClient http = httpClient.apply(region);
+        SdkHttpClient http = new RehearsalHttpClient(httpClient.apply(region));
         AwsCredentialsProvider credentials = AwsEnvironment.credentials(connection);
         var builder = S3Client.builder()
                 .region(region)

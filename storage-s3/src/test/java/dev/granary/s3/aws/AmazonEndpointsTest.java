@@ -1,6 +1,7 @@
 package dev.granary.s3.aws;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.store.ConnectionOption;
@@ -32,8 +33,13 @@ class AmazonEndpointsTest {
                 .options(options)
                 .credentials("key", "secret");
         endpoint.ifPresent(config::endpoint);
-        try (ObjectStore store = AwsTransport.open(
-                config.build().connection(), new TrafficCounter(), _ -> recorder)) {
+        TrafficCounter traffic = new TrafficCounter();
+        try (ObjectStore store =
+                AwsTransport.open(config.build().connection(), traffic, _ -> recorder)) {
+            store.prepare();
+            assertInstanceOf(GetResult.Absent.class, store.get(RehearsalHttpClient.KEY, 0));
+            assertEquals(List.of(), recorder.addresses, "a rehearsal sends nothing");
+            assertEquals(0, traffic.received());
             GetResult _ = store.get("key", 100);
         }
         return recorder.addresses.getFirst();
