@@ -55,9 +55,16 @@ class MissAdviceTest {
         return entries.entry(entries.id().withTarget(target), 100);
     }
 
-    /** Returns the advice after lookups, and checks that it took few requests. */
+    /** Returns the advice on a read-only layer. */
     private Optional<String> advice(PersistentCache cache, int misses, Id... hits) {
-        Layer layer = TestTiers.layer(cache, new TimeBudget(new CompileTimes(), TestNode.LONG));
+        return advice(false, cache, misses, hits);
+    }
+
+    /** Returns the advice after lookups, and checks that it took few requests. */
+    private Optional<String> advice(
+            boolean isWritable, PersistentCache cache, int misses, Id... hits) {
+        Layer any = TestTiers.layer(cache, new TimeBudget(new CompileTimes(), TestNode.LONG));
+        Layer layer = new Layer(0, any.tier(), any.bounds(), isWritable, any.bucket(), any.store());
         for (int i = 0; i < misses; i++) {
             layer.tier().load(List.of(entries.id()), Deadline.NONE);
         }
@@ -95,8 +102,8 @@ class MissAdviceTest {
     }
 
     @Test
-    @DisplayName("Two misses, or a hit, or entries of the same target that this process stored, are"
-            + " no reason")
+    @DisplayName("Two misses, or a hit, or entries of the same target that this process may have"
+            + " uploaded, are no reason")
     void noReason() {
         Entry own = entry(TestEntries.TARGET);
         fleet.publishUnpacked(List.of(entry(TestEntries.OTHER_TARGET)));
@@ -104,6 +111,7 @@ class MissAdviceTest {
         fleet.publishUnpacked(List.of(own));
         assertEquals(Optional.empty(), advice(fleet.bucket(), 5, own.id()));
         assertTrue(advice(fleet.bucket(), 3).orElseThrow().contains("of other sources or options"));
+        assertEquals(Optional.empty(), advice(true, fleet.bucket(), 3));
     }
 
     @Test

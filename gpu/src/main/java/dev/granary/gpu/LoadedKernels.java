@@ -19,7 +19,8 @@ public interface LoadedKernels extends AutoCloseable {
      *     ({@link Integer}, {@link Long}, {@link Float} or {@link Double}), {@link LocalMemory}, or
      *     a {@link java.lang.foreign.MemorySegment} or the remaining bytes of a
      *     {@link java.nio.ByteBuffer} as the value of a parameter of any other type, such as
-     *     {@code short}, {@code float4} or a struct
+     *     {@code short}, {@code float4} or a struct. Drivers read a value of 8 bytes in place of a
+     *     buffer as an address: it may end the process
      * @throws IllegalArgumentException if an argument has another type or belongs to another
      *     engine, or the number of arguments is wrong
      * @throws IllegalStateException if these kernels, a buffer or the engine is closed

@@ -30,6 +30,7 @@ class EndToEndPacksTest {
     private Path directory = Path.of("");
 
     @Test
+    @Tag("exhaustive") // by default in one process: WarmingTest, PopulateTest
     @DisplayName("populated in a pack: a warmed node sends no request; a cold one sends one"
             + " per kernel, and reads the pack list once")
     void populateWarmRun() throws Exception {

@@ -48,19 +48,17 @@ public final class MissAdvice {
                 || layer.bounds().failure().isPresent()) {
             return Optional.empty();
         }
-        boolean hasStored = count.applyAsLong(Counter.LAYER_STORED) > 0;
-        return reason(layer, store.get(), missed.get(), hasStored)
+        return reason(layer, store.get(), missed.get())
                 .map(reason ->
                         "None of " + misses + " lookups hit in " + layer.name() + ": " + reason);
     }
 
-    private static Optional<String> reason(
-            Layer layer, SharedStore store, Target target, boolean hasStored) {
+    private static Optional<String> reason(Layer layer, SharedStore store, Target target) {
         String own = target.name();
         String[] parts = own.split("_");
         SortedSet<String> names = names(layer, store, target, parts[0] + "_" + parts[DEVICE] + "_");
         if (names.contains(own)) {
-            return hasStored
+            return layer.isWritable() // this process may have just uploaded them
                     ? Optional.empty()
                     : Optional.of("it has entries for this device and driver, but of other sources"
                             + " or options; granary inspect MANIFEST#KERNEL shows the nearest.");
