@@ -120,7 +120,8 @@ public final class BoundedTier extends CacheTier {
             Warnings.warn(
                     LOG,
                     name() + VARYING.matcher(cause).replaceAll("#"),
-                    name() + " does not work: " + cause + ". Lookups have lost "
+                    name() + " does not work: " + cause.replaceFirst("\\.$", "")
+                            + ". Lookups have lost "
                             + TimeUnit.NANOSECONDS.toMillis(lostNanos.sum())
                             + " ms; kernels that are nowhere else are compiled. granary doctor"
                             + " examines the bucket.");
