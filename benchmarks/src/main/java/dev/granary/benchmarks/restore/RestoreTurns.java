@@ -113,13 +113,15 @@ final class RestoreTurns {
     }
 
     /**
-     * Restores every program in each way. Each round begins with another way, and every other goes
-     * backwards, since a way that reads what the one before it has read is faster.
+     * Restores every program in each way. Each program, and each round, begins with another way,
+     * and every other goes backwards, since a way that reads what the one before it has read is
+     * faster.
      */
     void restore(int round, Caches caches) throws Exception {
+        int first = round;
         for (Map.Entry<Program, Stored> program : programs.entrySet()) {
             for (int i = 0; i < RESTORES.size(); i++) {
-                int turn = round % 2 == 0 ? round + i : round - i;
+                int turn = first % 2 == 0 ? first + i : first - i;
                 RestoreWay way = RESTORES.get(Math.floorMod(turn, RESTORES.size()));
                 program.getValue()
                         .times()
@@ -129,6 +131,7 @@ final class RestoreTurns {
                                 round,
                                 restore(way, program.getKey(), program.getValue(), caches));
             }
+            first++;
         }
     }
 
