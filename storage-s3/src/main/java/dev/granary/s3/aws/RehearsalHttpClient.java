@@ -14,13 +14,14 @@ import java.io.ByteArrayInputStream;
 
 /**
  * An HTTP client that answers a request for {@link #KEY} itself, as a server without that object
- * does. So a request can run through the SDK before the first one is sent, which takes a new JVM
- * some 60 ms.
+ * does. So the SDK's code for a request, which takes a new JVM some 60 ms, runs before the first
+ * request is sent.
  */
 final class RehearsalHttpClient implements SdkHttpClient {
     /** The key of an object that is never requested: keys have no question mark. */
-    static final String KEY = "?";
+    static final String KEY = "?rehearsal";
 
+    private static final String PATH_END = "/%3Frehearsal";
     private static final byte[] ABSENT = "<Error><Code>NoSuchKey</Code></Error>".getBytes(UTF_8);
 
     private final SdkHttpClient http;
@@ -31,7 +32,7 @@ final class RehearsalHttpClient implements SdkHttpClient {
 
     /** Returns true if the request is for {@link #KEY}. */
     static boolean isRehearsal(SdkHttpRequest request) {
-        return request.encodedPath().endsWith("%3F");
+        return request.encodedPath().endsWith(PATH_END);
     }
 
     @Override
