@@ -566,7 +566,9 @@ public final class Granary implements AutoCloseable {
         return layers.isEmpty() || isFilling || statistics().count(Counter.FLEET_WAIT_HITS) > 0
                 ? CompletableFuture.completedFuture(null)
                 : CompletableFuture.runAsync(
-                        () -> layers.forEach(layer -> MissAdvice.on(layer)
+                        () -> layers.forEach(layer -> MissAdvice.on(
+                                        layer,
+                                        tiers.target().filter(layer::equals).isPresent())
                                 .ifPresent(text ->
                                         Warnings.warn(LOG, "misses " + layer.name(), text))),
                         Thread::startVirtualThread);

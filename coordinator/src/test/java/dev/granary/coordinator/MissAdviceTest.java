@@ -55,16 +55,15 @@ class MissAdviceTest {
         return entries.entry(entries.id().withTarget(target), 100);
     }
 
-    /** Returns the advice on a read-only layer. */
+    /** Returns the advice on a layer to which the process does not upload. */
     private Optional<String> advice(PersistentCache cache, int misses, Id... hits) {
         return advice(false, cache, misses, hits);
     }
 
     /** Returns the advice after lookups, and checks that it took few requests. */
     private Optional<String> advice(
-            boolean isWritable, PersistentCache cache, int misses, Id... hits) {
-        Layer any = TestTiers.layer(cache, new TimeBudget(new CompileTimes(), TestNode.LONG));
-        Layer layer = new Layer(0, any.tier(), any.bounds(), isWritable, any.bucket(), any.store());
+            boolean isTarget, PersistentCache cache, int misses, Id... hits) {
+        Layer layer = TestTiers.layer(cache, new TimeBudget(new CompileTimes(), TestNode.LONG));
         for (int i = 0; i < misses; i++) {
             layer.tier().load(List.of(entries.id()), Deadline.NONE);
         }
@@ -72,7 +71,7 @@ class MissAdviceTest {
             layer.tier().load(List.of(hit), Deadline.NONE);
         }
         fleet.server.resetRequests();
-        Optional<String> advice = MissAdvice.on(layer);
+        Optional<String> advice = MissAdvice.on(layer, isTarget);
         assertTrue(fleet.server.requests().total() <= 2, fleet.server.requests()::toString);
         layer.tier().close();
         return advice;

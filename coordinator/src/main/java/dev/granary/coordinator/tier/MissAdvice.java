@@ -31,8 +31,12 @@ public final class MissAdvice {
 
     private MissAdvice() {}
 
-    /** Returns the advice in one line; empty without a reason. */
-    public static Optional<String> on(Layer layer) {
+    /**
+     * Returns the advice in one line; empty without a reason.
+     *
+     * @param isTarget if this process uploads to the layer: it may have just done so
+     */
+    public static Optional<String> on(Layer layer, boolean isTarget) {
         Map<Counter, Long> counted = layer.tier().counted();
         ToLongFunction<Counter> count = counter -> counted.getOrDefault(counter, 0L);
         long misses = count.applyAsLong(Counter.LAYER_LOOKUPS)
@@ -48,17 +52,18 @@ public final class MissAdvice {
                 || layer.bounds().failure().isPresent()) {
             return Optional.empty();
         }
-        return reason(layer, store.get(), missed.get())
+        return reason(layer, store.get(), missed.get(), isTarget)
                 .map(reason ->
                         "None of " + misses + " lookups hit in " + layer.name() + ": " + reason);
     }
 
-    private static Optional<String> reason(Layer layer, SharedStore store, Target target) {
+    private static Optional<String> reason(
+            Layer layer, SharedStore store, Target target, boolean isTarget) {
         String own = target.name();
         String[] parts = own.split("_");
         SortedSet<String> names = names(layer, store, target, parts[0] + "_" + parts[DEVICE] + "_");
         if (names.contains(own)) {
-            return layer.isWritable() // this process may have just uploaded them
+            return isTarget
                     ? Optional.empty()
                     : Optional.of("it has entries for this device and driver, but of other sources"
                             + " or options; granary inspect MANIFEST#KERNEL shows the nearest.");
