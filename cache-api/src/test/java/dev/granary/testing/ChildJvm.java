@@ -77,9 +77,9 @@ public final class ChildJvm {
     }
 
     /**
-     * Takes classes from an archive in {@code target}, which the JVM makes at the end of a process
-     * without directories in its class path. A main class in a jar needs none. Jars come first,
-     * since the JVM requires those of the archive, in their order, as the start of the class path.
+     * Takes classes from an archive in {@code target}. The JVM makes it at the end of the first
+     * process whose main class is in a jar: its class path then has no directories, which an
+     * archive cannot have. Elsewhere they come after the jars, which must be those of the archive.
      */
     public ChildJvm archived() {
         boolean isInJar = main.getProtectionDomain()

@@ -59,7 +59,7 @@ class DamagedEntryDriverTest {
     }
 
     @Test
-    @Tag("exhaustive") // by default in one process: PersistentCacheContract, BucketFaultsTest
+    @Tag("exhaustive") // by default without a driver: BucketTierPacksTest.damagedUnpacked
     @DisplayName("damaged objects in the bucket are misses, never reach the driver, and are"
             + " replaced")
     void damagedObjects() throws Exception {

@@ -54,7 +54,6 @@ class MultiProcessLookupTest {
     }
 
     @Test
-    @Tag("exhaustive") // by default compiledOnce, which has the same claims of a machine
     @DisplayName("two processes look up the same kernels of the bucket at once: one GET per"
             + " kernel from the machine, and at most one for packs from each process")
     void fetchedOnce() throws Exception {
