@@ -34,6 +34,7 @@ import picocli.CommandLine.Parameters;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 
@@ -137,7 +138,15 @@ public final class DoctorCommand extends OutputCommand {
             return new Sound("not used: the capacity is 0, so nothing is stored on disk");
         }
         if (isQuick && Files.notExists(directory)) {
-            return new Sound(directory + " is created by the first program");
+            Path above = Objects.requireNonNull(directory.toAbsolutePath().getParent());
+            while (!Files.exists(above)) {
+                above = Objects.requireNonNull(above.getParent());
+            }
+            return Files.isDirectory(above) && Files.isWritable(above)
+                    ? new Sound(directory + " is created by the first program")
+                    : new Problem(
+                            directory + " cannot be created in " + above,
+                            "name another directory with --dir or GRANARY_DIR");
         }
         try (LocalTier tier = TierFactory.localWithoutEviction(config)) {
             if (!Files.isWritable(directory)) {

@@ -193,6 +193,11 @@ class DoctorTest {
                             "is created by the first program",
                             "ok       bucket: s3://kernels/team at " + endpoint + " answers");
             text.exits(Cli.run("doctor", "--dir", local + "2", "--quick").status());
+            Path file = Files.createTempFile("granary-doctor-", "");
+            Cli.run("doctor", "--dir", file + "/x", "--quick")
+                    .exits(1)
+                    .prints("PROBLEM  directory: " + file + "/x cannot be created in " + file);
+            Files.delete(file);
             assertEquals(1, server.requests().total(), () -> "requests: " + server.requests());
             assertEquals(0, server.requests().put() + server.requests().delete());
             assertTrue(Files.notExists(Path.of(local)));
