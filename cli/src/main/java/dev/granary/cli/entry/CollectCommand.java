@@ -123,7 +123,7 @@ public final class CollectCommand extends OutputCommand {
             BucketCollector collector = bulk.collector();
             CollectionPlan plan;
             try (ProgressLine progress = new ProgressLine(err(), "collecting", 0)) {
-                progress.passing("reads " + (target.isEmpty() ? "all targets" : target));
+                progress.passing(() -> "reads " + (target.isEmpty() ? "all targets" : target));
                 plan = collector.plan(rules());
             }
             if (isDeleting) {
@@ -193,7 +193,7 @@ public final class CollectCommand extends OutputCommand {
         List<String> failures = new ArrayList<>();
         try (ProgressLine progress = new ProgressLine(err(), "collecting", 0)) {
             for (CollectionPlan.Target each : plan.targets()) {
-                progress.passing(each.namespace());
+                progress.passing(() -> each.namespace());
                 each.collect(pins, entry -> directory.remove(entry, failures));
             }
         }
@@ -210,7 +210,7 @@ public final class CollectCommand extends OutputCommand {
             done = collector.collect(
                     plan,
                     tier.honoursConditionalDelete(),
-                    (target, bytes) -> progress.passing(target + " " + Units.bytes(bytes)));
+                    (target, bytes) -> progress.passing(() -> target + " " + Units.bytes(bytes)));
         }
         if (!done.lostPacks().isEmpty()) {
             report.problem("packs missing or damaged: " + String.join(", ", done.lostPacks()));

@@ -173,7 +173,7 @@ public final class CompactCommand extends OutputCommand {
                         compactor.plan(Set.copyOf(without)),
                         grace,
                         tier.honoursConditionalDelete(),
-                        bytes -> progress.passing(Units.bytes(bytes)));
+                        bytes -> progress.passing(() -> Units.bytes(bytes)));
             }
             if (compacted.isEmpty()) {
                 throw new CommandFailedException(

@@ -66,7 +66,7 @@ public final class CopyCommand extends OutputCommand {
             EntryCopier copier;
             List<Listed> entries;
             try (ProgressLine progress = new ProgressLine(err(), "copying", 0)) {
-                progress.passing(from.name);
+                progress.passing(() -> from.name);
                 entries = selection.from(Place.entries(from.catalog));
                 if (entries.isEmpty()) {
                     throw new CommandFailedException(from.name
@@ -74,12 +74,12 @@ public final class CopyCommand extends OutputCommand {
                                     ? " has no entries that were selected to copy"
                                     : " has no entries to copy"));
                 }
-                progress.passing(to.name);
+                progress.passing(() -> to.name);
                 to.prepare();
                 copier = EntryCopier.into(
                         to,
                         signer,
-                        counters -> progress.passing(Units.count(counters.done()) + " of "
+                        counters -> progress.passing(() -> Units.count(counters.done()) + " of "
                                 + Units.plural(entries.size(), "entry")));
                 copier.copy(entries, isSigning, from, to);
             }

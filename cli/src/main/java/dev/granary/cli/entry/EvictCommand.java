@@ -111,7 +111,7 @@ public final class EvictCommand extends OutputCommand {
         List<String> failures = new ArrayList<>();
         try (ProgressLine progress = new ProgressLine(err(), "evicting", victims.size())) {
             for (Listed victim : victims) {
-                progress.passing(victim.hash().hex());
+                progress.passing(() -> victim.hash().hex());
                 if (from.remove(victim, failures)) {
                     removed.add(victim);
                 }

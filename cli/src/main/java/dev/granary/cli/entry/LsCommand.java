@@ -94,7 +94,7 @@ public final class LsCommand extends OutputCommand {
             }
             List<Listed> all;
             try (ProgressLine progress = new ProgressLine(err(), "listing", 0)) {
-                progress.passing(inventory.name);
+                progress.passing(() -> inventory.name);
                 all = selection.from(Place.entries(inventory.catalog)).stream()
                         .sorted(comparator())
                         .toList();
@@ -142,7 +142,7 @@ public final class LsCommand extends OutputCommand {
     private void read(Place inventory, List<Listed> entries, Map<Listed, Details> details) {
         try (ProgressLine progress = new ProgressLine(err(), "reading", entries.size())) {
             for (Listed entry : entries) {
-                progress.passing(entry.hash().hex());
+                progress.passing(() -> entry.hash().hex());
                 try (Arena memory = Arena.ofConfined()) {
                     details.put(
                             entry,

@@ -197,7 +197,8 @@ public final class StatsCommand extends OutputCommand {
         try (ProgressLine progress = new ProgressLine(err, "counting", 0)) {
             Consumer<Listed> visitor = entry -> {
                 Usage sum = add(entry.namespace(), new Usage(1, entry.bytes(), 0), usage);
-                progress.passing(Units.plural(sum.entries(), "entry") + " of " + entry.namespace());
+                progress.passing(
+                        () -> Units.plural(sum.entries(), "entry") + " of " + entry.namespace());
             };
             if (catalog instanceof BucketTier bucket) {
                 bucket.list(

@@ -71,13 +71,13 @@ public final class VerifyCommand extends OutputCommand {
 
     private EntryCopier read(Place from) throws IOException, InterruptedException {
         try (ProgressLine progress = new ProgressLine(err(), "verifying", 0)) {
-            progress.passing(from.name);
+            progress.passing(() -> from.name);
             List<Listed> entries = selection.from(Place.entries(from.catalog));
             EntryCopier reader = EntryCopier.ofNone(
                     entry -> isRepairing
                             && from instanceof DirectoryPlace local
                             && local.files.remove(entry),
-                    counters -> progress.passing(
+                    counters -> progress.passing(() ->
                             Units.count(counters.done()) + " of " + Units.count(entries.size())));
             from.read(entries, reader);
             return reader;

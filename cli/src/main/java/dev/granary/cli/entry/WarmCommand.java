@@ -131,7 +131,7 @@ public final class WarmCommand extends OutputCommand {
                     local,
                     target,
                     isPacksOnly ? UnpackedEntries.SKIP : UnpackedEntries.READ,
-                    (entries, of) -> progress.passing(
+                    (entries, of) -> progress.passing(() ->
                             Units.bytes(entries.copiedBytes.sum()) + " of " + Units.bytes(of)));
         }
     }

@@ -60,7 +60,7 @@ public final class GetCommand extends KernelsCommand {
                 results = new KernelRunner(granary, engine).runAll(kernels, 1, progress, _ -> {});
             }
             try (ProgressLine progress = new ProgressLine(err(), "uploading", 0)) {
-                progress.passing("to the bucket");
+                progress.passing(() -> "to the bucket");
                 flush(granary);
             }
             KernelResult.addTo(report, results, granary.statistics(), logLines());

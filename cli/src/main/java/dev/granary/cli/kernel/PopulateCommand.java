@@ -209,9 +209,10 @@ public final class PopulateCommand extends KernelsCommand {
                 for (int second = 0;
                         second < uploadLimit && !granary.flush(Duration.ofSeconds(1));
                         second++) {
+                    String elapsed = second + " s";
                     progress.passing(
-                            Units.plural(published.count(StoreResult.Stored.class), "entry")
-                                    + " published, " + second + " s");
+                            () -> Units.plural(published.count(StoreResult.Stored.class), "entry")
+                                    + " published, " + elapsed);
                 }
             }
             granary.sendUseNotes(); // before "there already" is said of an old entry

@@ -75,7 +75,7 @@ final class Population {
                             target, ReadbackVerifier.SILENCE, ReadbackVerifier.PAUSE)
                     .unreadable(
                             confirmed,
-                            read -> progress.passing(
+                            read -> progress.passing(() ->
                                     Units.count(read) + " of " + Units.count(confirmed.size())));
         }
     }

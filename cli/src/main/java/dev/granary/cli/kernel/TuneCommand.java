@@ -150,7 +150,7 @@ public final class TuneCommand extends OutputCommand {
                 }
                 boolean isFlushed;
                 try (ProgressLine progress = new ProgressLine(err(), "publishing", 0)) {
-                    progress.passing(kernel.name());
+                    progress.passing(() -> kernel.name());
                     isFlushed = granary.flush(Duration.ofSeconds(uploadLimit));
                 }
                 if (!isFlushed && bucket.isPresent()) {

@@ -3,6 +3,7 @@ package dev.granary.cli.output;
 import java.io.Console;
 import java.io.PrintWriter;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 
 /**
  * Progress indicator on one line of a terminal, which is rewritten in place. It prints nothing if
@@ -51,10 +52,19 @@ public final class ProgressLine implements AutoCloseable {
         }
     }
 
-    /** Shows the state of work on many short items, with at most one update per 100 ms. */
-    public synchronized void passing(String state) {
+    /**
+     * Shows the state of work on many short items, with at most one update per 100 ms. Only what is
+     * shown is formatted: 10,000 texts took a tenth of {@code granary warm}.
+     */
+    public void passing(Supplier<String> state) {
+        if (isShown) {
+            passed(state);
+        }
+    }
+
+    private synchronized void passed(Supplier<String> state) {
         if (printedLength == 0 || System.nanoTime() - printedNanos > UPDATE_NANOS) {
-            show(work + " " + state);
+            show(work + " " + state.get());
         }
     }
 

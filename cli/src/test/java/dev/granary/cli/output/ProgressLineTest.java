@@ -28,9 +28,9 @@ class ProgressLineTest {
             + " end; without a terminal nothing is shown")
     void shown() {
         try (ProgressLine progress = progress(true)) {
-            progress.passing("1/3 first");
+            progress.passing(() -> "1/3 first");
             assertEquals("warming 1/3 first", line());
-            progress.passing("too soon");
+            progress.passing(() -> "too soon");
             assertEquals("warming 1/3 first", line());
             progress.at(1, "2nd");
             assertEquals("warming 2/3 2nd", line());
@@ -42,7 +42,7 @@ class ProgressLineTest {
         shown.getBuffer().setLength(0);
         try (ProgressLine progress = progress(false)) {
             progress.at(0, "first");
-            progress.passing("state");
+            progress.passing(() -> "state");
         }
         assertEquals("", shown.toString());
     }
