@@ -10,25 +10,29 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Filler that warms in a JVM that has warmed before. */
-final class WarmJvmFiller implements DirectoryFiller, AutoCloseable {
+/**
+ * Filler that warms in a JVM that has warmed before. Fillers of both policies share one JVM: what
+ * the compilers of two happened to do differed more than the policies.
+ */
+final class WarmJvmFiller implements DirectoryFiller {
     /** The number of runs before the measured ones. */
     static final int UNMEASURED = 2;
 
-    private final LineProcess process;
+    private final LineProcess jvm;
     private final BucketWorkload material;
     private final boolean isTrusting;
 
     /** Creates a filler that checks the signatures of entries or not. */
-    WarmJvmFiller(
-            BucketWorkspace workplace,
-            ServerRoute route,
-            BucketWorkload material,
-            boolean isTrusting)
-            throws IOException {
+    WarmJvmFiller(LineProcess jvm, BucketWorkload material, boolean isTrusting) {
+        this.jvm = jvm;
         this.material = material;
         this.isTrusting = isTrusting;
-        this.process = LineProcess.start(
+    }
+
+    /** Starts the JVM of fillers. */
+    static LineProcess start(BucketWorkspace workplace, ServerRoute route, BucketWorkload material)
+            throws IOException {
+        return LineProcess.start(
                 workplace,
                 BucketWorkspace.java(
                         List.of(),
@@ -37,7 +41,7 @@ final class WarmJvmFiller implements DirectoryFiller, AutoCloseable {
                         route.endpoint().toString(),
                         material.namespace(),
                         WarmCommandFiller.capacityMebibytes(material) + "MiB",
-                        isTrusting ? material.publicKey() : ""),
+                        material.publicKey()),
                 WarmCommandFiller.environment(workplace, route));
     }
 
@@ -48,16 +52,12 @@ final class WarmJvmFiller implements DirectoryFiller, AutoCloseable {
 
     @Override
     public double fill(Path directory) throws IOException {
-        String[] answer = process.ask(directory.toString()).split(" ");
+        String[] answer =
+                jvm.ask((isTrusting ? "require " : "off ") + directory).split(" ");
         if (Integer.parseInt(answer[1]) != material.count()) {
             throw new IOException(
                     "Of " + material.count() + " entries, " + answer[1] + " were installed");
         }
         return Long.parseLong(answer[0]) / 1e9;
-    }
-
-    @Override
-    public void close() throws IOException {
-        process.close();
     }
 }

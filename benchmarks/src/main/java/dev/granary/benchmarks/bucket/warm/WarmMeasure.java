@@ -1,6 +1,7 @@
 package dev.granary.benchmarks.bucket.warm;
 
 import dev.granary.benchmarks.bucket.server.BucketWorkspace;
+import dev.granary.benchmarks.bucket.server.LineProcess;
 import dev.granary.benchmarks.bucket.server.ServerRoute;
 import dev.granary.benchmarks.bucket.workload.BucketSettings;
 import dev.granary.benchmarks.bucket.workload.BucketWorkload;
@@ -55,8 +56,9 @@ public final class WarmMeasure {
         List<DirectoryFiller> objects = tools.objectFillers();
         List<DirectoryFiller> loose = tools.looseFillers();
         WarmCommandFiller command = new WarmCommandFiller(workplace, route, material);
-        try (WarmJvmFiller running = new WarmJvmFiller(workplace, route, material, false);
-                WarmJvmFiller trusting = new WarmJvmFiller(workplace, route, material, true)) {
+        try (LineProcess jvm = WarmJvmFiller.start(workplace, route, material)) {
+            WarmJvmFiller running = new WarmJvmFiller(jvm, material, false);
+            WarmJvmFiller trusting = new WarmJvmFiller(jvm, material, true);
             for (int i = 0; i < WarmJvmFiller.UNMEASURED; i++) {
                 fill(running);
                 fill(trusting);
