@@ -123,8 +123,8 @@ public final class StartBenchmark extends BenchmarkCommand {
                             "AWS_REGION", "us-east-1"));
             report.heading("An engine that compiles a kernel in 0.2 s; new processes, in turns."
                     + " archive: -XX:AOTCache.");
-            try (EmptyBucket bucket = new EmptyBucket(server, "kernels")) {
-                report.add(starts(workspace, program, endpoints, bucket));
+            try (WarmClient client = new WarmClient(server, "kernels")) {
+                report.add(starts(workspace, program, endpoints, client));
             }
             report.add(ends(workspace, program, endpoints));
         }
@@ -134,7 +134,7 @@ public final class StartBenchmark extends BenchmarkCommand {
             StartWorkspace workspace,
             StartWorkspace.Program program,
             Map<BucketState, URI> endpoints,
-            EmptyBucket bucket)
+            WarmClient client)
             throws IOException, InterruptedException {
         List<Double> roundTrips = new ArrayList<>();
         List<Figures> all = Stream.of(BucketState.values()).map(Figures::new).toList();
@@ -160,7 +160,7 @@ public final class StartBenchmark extends BenchmarkCommand {
                                     .lookup());
                 }
                 if (state == BucketState.HEALTHY) {
-                    roundTrips.add(bucket.roundTrips());
+                    roundTrips.add(client.roundTrips());
                 }
             }
         }

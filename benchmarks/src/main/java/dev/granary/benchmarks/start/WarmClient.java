@@ -12,13 +12,13 @@ import software.amazon.awssdk.services.s3.model.NoSuchKeyException;
 import java.util.UUID;
 
 /** A client of a bucket that has sent its requests before, and so waits for the server only. */
-final class EmptyBucket implements AutoCloseable {
+final class WarmClient implements AutoCloseable {
     private static final int WARM_UP = 100;
 
     private final S3Client client;
     private final String bucket;
 
-    EmptyBucket(EmbeddedS3 server, String bucket) {
+    WarmClient(EmbeddedS3 server, String bucket) {
         this.bucket = bucket;
         this.client = S3Client.builder()
                 .endpointOverride(server.endpoint())
