@@ -68,7 +68,7 @@ public final class WarmMeasure {
             all.add(running);
             all.add(trusting);
             all.addAll(loose);
-            all.addAll(List.of(trusting, running)); // again: their ratio is near 1
+            all.addAll(List.of(running, trusting)); // again: their ratio is near 1
             for (int round = 0; round < settings.rounds(); round++) {
                 // a filler delays the next one, whose pages wait for the disk behind its own
                 for (DirectoryFiller filler : round % 2 == 0 ? all : all.reversed()) {
