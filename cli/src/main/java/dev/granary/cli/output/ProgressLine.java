@@ -54,7 +54,7 @@ public final class ProgressLine implements AutoCloseable {
 
     /**
      * Shows the state of work on many short items, with at most one update per 100 ms. Only what is
-     * shown is formatted: 10,000 texts took a tenth of {@code granary warm}.
+     * shown is formatted: 10,000 texts took 4 % of {@code granary warm}.
      */
     public void passing(Supplier<String> state) {
         if (isShown) {
