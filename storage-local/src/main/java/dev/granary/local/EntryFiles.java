@@ -310,7 +310,7 @@ public final class EntryFiles implements EntryCatalog {
     }
 
     /** Returns a directory, or its nearest parent that exists, in which it would be created. */
-    static Path existing(Path directory) {
+    public static Path existing(Path directory) {
         Path parent = directory.getParent();
         return parent != null && Files.notExists(directory) ? existing(parent) : directory;
     }

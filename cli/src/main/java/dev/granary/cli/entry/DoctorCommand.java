@@ -19,6 +19,7 @@ import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.coordinator.tier.Tiers;
 import dev.granary.local.ClaimResult;
 import dev.granary.local.DirectoryUsage;
+import dev.granary.local.EntryFiles;
 import dev.granary.local.LocalClaims;
 import dev.granary.local.LocalTier;
 import dev.granary.s3.BucketTier;
@@ -34,7 +35,6 @@ import picocli.CommandLine.Parameters;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 
@@ -138,10 +138,7 @@ public final class DoctorCommand extends OutputCommand {
             return new Sound("not used: the capacity is 0, so nothing is stored on disk");
         }
         if (isQuick && Files.notExists(directory)) {
-            Path above = Objects.requireNonNull(directory.toAbsolutePath().getParent());
-            while (!Files.exists(above)) {
-                above = Objects.requireNonNull(above.getParent());
-            }
+            Path above = EntryFiles.existing(directory.toAbsolutePath());
             return Files.isDirectory(above) && Files.isWritable(above)
                     ? new Sound(directory + " is created by the first program")
                     : new Problem(
