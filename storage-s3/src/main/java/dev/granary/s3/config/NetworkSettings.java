@@ -69,9 +69,14 @@ public record NetworkSettings(Optional<HttpProxy> proxy, Optional<X509TrustManag
      * @throws IllegalStateException if a variable cannot be used; the message states the remedy
      */
     public static NetworkSettings of(ConnectionSettings connection, Region region) {
-        URI amazon = URI.create("https://" + connection.bucket() + ".s3." + region.id() + "."
+        return of(
+                connection.endpoint().orElseGet(() -> amazon(connection.bucket(), region)),
+                System.getenv());
+    }
+
+    private static URI amazon(String bucket, Region region) {
+        return URI.create("https://" + bucket + ".s3." + region.id() + "."
                 + PartitionMetadata.of(region).dnsSuffix());
-        return of(connection.endpoint().orElse(amazon), System.getenv());
     }
 
     /** As {@link #of(ConnectionSettings, Region)}, for a server and an environment. */

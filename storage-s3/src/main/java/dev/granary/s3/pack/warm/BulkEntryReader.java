@@ -24,13 +24,11 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Queue;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Predicate;
+import java.util.stream.IntStream;
 
 /**
  * Reader of all packs of one target, in large ranges and several at a time, which passes on every
@@ -138,17 +136,17 @@ public final class BulkEntryReader {
     public BulkReadPlan plan(UnpackedEntries unpackedEntries, Predicate<Sha256> wanted)
             throws IOException, InterruptedException {
         List<PackInfo> packs = register.packs();
-        Map<ObjectName, PackIndexReader.IndexResult> indexes = new ConcurrentHashMap<>();
+        PackIndexReader.IndexResult[] indexes = new PackIndexReader.IndexResult[packs.size()];
         ParallelTasks.run(
                 workers,
-                packs,
-                () -> pack -> indexes.put(
-                        pack.name(), PackIndexReader.read(pack, keys, indexCache, store)));
+                IntStream.range(0, packs.size()).boxed().toList(),
+                () -> at ->
+                        indexes[at] = PackIndexReader.read(packs.get(at), keys, indexCache, store));
         long bytes = packs.stream().mapToLong(PackInfo::bytes).sum();
         BulkReadPlan plan = new BulkReadPlan(
                 Math.clamp(bytes / (2L * WORKERS), MIN_RANGE_BYTES, MAX_RANGE_BYTES), wanted);
-        for (PackInfo pack : packs) {
-            plan.add(pack, Objects.requireNonNull(indexes.get(pack.name())));
+        for (int at = 0; at < packs.size(); at++) {
+            plan.add(packs.get(at), indexes[at]);
         }
         if (unpackedEntries == UnpackedEntries.READ) {
             String prefix = keys.unpackedPrefix();
