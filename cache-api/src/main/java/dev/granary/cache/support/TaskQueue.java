@@ -4,6 +4,7 @@ import dev.granary.cache.Deadline;
 
 import java.util.List;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
@@ -56,7 +57,9 @@ public final class TaskQueue implements AutoCloseable {
             executor.execute(task);
             return true;
         } catch (Throwable e) { // rejected, or out of memory for the thread
-            executor.remove(task); // it may have been queued before the thread was missing
+            if (!(e instanceof RejectedExecutionException)) {
+                executor.remove(task); // it may have been queued before the thread was missing
+            }
             end();
             return false;
         }

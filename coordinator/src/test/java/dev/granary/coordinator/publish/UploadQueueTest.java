@@ -7,12 +7,15 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.granary.cache.Deadline;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
+import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.support.Ticker;
@@ -68,8 +71,14 @@ class UploadQueueTest {
             Ticker.SYSTEM,
             results::put);
 
+    /** Returns a large entry, whose content nobody hashes. */
     private static Entry large(String name) {
-        return TestEntries.entry(TestEntries.id(name), KernelBinaries.ofSegments(List.of(LARGE)));
+        return Entry.ofStored(
+                TestEntries.id(name),
+                KernelBinaries.ofSegments(List.of(LARGE)),
+                Duration.ofMillis(100),
+                Sha256.of(name.getBytes(UTF_8)),
+                Optional::empty);
     }
 
     private void add(Entry entry) {
