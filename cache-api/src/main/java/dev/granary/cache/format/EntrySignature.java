@@ -41,11 +41,8 @@ public final class EntrySignature {
     /** The length without the name of the key and the hashes beside the path. */
     private static final int FIXED_BYTES = 2 + BYTES + Integer.BYTES;
 
-    /** The depth of the largest tree: of 262,144 entries. */
-    static final int MAX_DEPTH = 18;
-
-    /** The longest path in bytes. */
-    public static final int MAX_PATH_BYTES = MAX_DEPTH * Sha256.BYTES;
+    /** The longest path in bytes, of a tree of 262,144 entries. */
+    public static final int MAX_PATH_BYTES = 18 * Sha256.BYTES;
 
     private final String keyName;
     private final byte[] value;
@@ -103,27 +100,24 @@ public final class EntrySignature {
      * @param known what was verified before with that key; what is verified now is added
      */
     boolean isBy(PublicKey key, Entry entry, Set<Verified> known) {
-        ByteBuffer tree = ByteBuffer.wrap(value);
         List<Verified> reached = new ArrayList<>();
-        Sha256 hash = leaf(entry);
-        int level = 0;
-        while (!known.contains(new Verified(tree, hash))) {
-            reached.add(new Verified(tree, hash));
-            int at = level * Sha256.BYTES;
+        Verified here = new Verified(ByteBuffer.wrap(value), leaf(entry));
+        for (int at = 0; !known.contains(here); at += Sha256.BYTES) {
+            reached.add(here);
             if (at == path.length) {
                 synchronized (known) { // for others with this root, a wait is cheaper than a check
-                    Verified root = reached.getLast();
-                    if (!known.contains(root) && !isBy(key, message(hash, keyName))) {
+                    if (!known.contains(here) && !isBy(key, message(here.hash, keyName))) {
                         return false;
                     }
-                    known.add(root);
+                    known.add(here);
                 }
                 break;
             }
             Sha256 beside = Sha256.ofDigest(Arrays.copyOfRange(path, at, at + Sha256.BYTES));
-            reached.add(new Verified(tree, beside));
-            hash = (index >> level & 1) == 0 ? node(hash, beside) : node(beside, hash);
-            level++;
+            reached.add(new Verified(here.signature, beside));
+            boolean isLeft = ((index >> (at / Sha256.BYTES)) & 1) == 0;
+            Sha256 above = isLeft ? node(here.hash, beside) : node(beside, here.hash);
+            here = new Verified(here.signature, above);
         }
         known.addAll(reached);
         return true;

@@ -65,7 +65,7 @@ public final class EntrySigner {
      */
     public List<EntrySignature> sign(List<Sha256> leaves) {
         int depth = Integer.SIZE - Integer.numberOfLeadingZeros(leaves.size() - 1);
-        if (leaves.isEmpty() || depth > EntrySignature.MAX_DEPTH) {
+        if (leaves.isEmpty() || depth * Sha256.BYTES > EntrySignature.MAX_PATH_BYTES) {
             throw new IllegalArgumentException(leaves.size() + " entries in one tree");
         }
         List<List<Sha256>> levels = new ArrayList<>();

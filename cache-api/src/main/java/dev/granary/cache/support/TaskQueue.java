@@ -4,7 +4,6 @@ import dev.granary.cache.Deadline;
 
 import java.util.List;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
@@ -57,7 +56,7 @@ public final class TaskQueue implements AutoCloseable {
             executor.execute(task);
             return true;
         } catch (Throwable e) { // rejected, or out of memory for the thread
-            if (!(e instanceof RejectedExecutionException)) {
+            if (e instanceof Error) {
                 executor.remove(task); // it may have been queued before the thread was missing
             }
             end();
