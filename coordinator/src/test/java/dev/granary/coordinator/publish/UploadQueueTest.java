@@ -71,7 +71,7 @@ class UploadQueueTest {
             Ticker.SYSTEM,
             results::put);
 
-    /** Returns a large entry, whose content nobody hashes. */
+    /** Returns a large entry with a hash of its name, since one of its content takes long. */
     private static Entry large(String name) {
         return Entry.ofStored(
                 TestEntries.id(name),
