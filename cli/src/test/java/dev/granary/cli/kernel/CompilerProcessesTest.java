@@ -13,6 +13,7 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
+import dev.granary.cache.support.FileTrees;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceSelection;
 import dev.granary.coordinator.config.ConfigException;
@@ -325,5 +326,6 @@ class CompilerProcessesTest {
                             .toList(),
                     isKill ? "after kill -9" : "after SIGTERM");
         }
+        FileTrees.delete(temporary);
     }
 }

@@ -99,7 +99,7 @@ public final class ResponseClassifier {
                 kind(status, safeCode),
                 status,
                 safeCode,
-                oneLine(message == null ? withoutMessage(status) : message));
+                oneLine(message == null || message.isBlank() ? withoutMessage(status) : message));
     }
 
     /**

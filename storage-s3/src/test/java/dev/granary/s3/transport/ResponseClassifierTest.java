@@ -57,7 +57,7 @@ class ResponseClassifierTest {
     }
 
     @Test
-    @DisplayName("a message is one line of bounded length")
+    @DisplayName("a message is one line of bounded length, also if the server sends none")
     void messages() {
         StoreFailure failure =
                 ResponseClassifier.failure(500, "InternalError", "a\nb\r\n\tc" + "x".repeat(1000));
@@ -65,6 +65,9 @@ class ResponseClassifierTest {
                 failure.message().startsWith("a b c") && failure.message().length() < 250,
                 failure::message);
         assertEquals("500 InternalError: " + failure.message(), failure.toString());
+        assertEquals(
+                "403 SignatureDoesNotMatch: without an S3 error message",
+                ResponseClassifier.failure(403, "SignatureDoesNotMatch", "").toString());
     }
 
     @Test

@@ -57,19 +57,6 @@ public final class BucketWorkload {
         return new BucketWorkload("Workload", content, seed, 0, sizes);
     }
 
-    /**
-     * Returns {@code count} entries of 32 KiB, of a target of that name. The numbers in their ids
-     * begin with {@code first}.
-     */
-    public static BucketWorkload typical(String device, long seed, int first, int count) {
-        return new BucketWorkload(
-                device,
-                PayloadKind.RANDOM,
-                seed,
-                first,
-                IntStream.range(0, count).map(_ -> (int) MEDIAN_BYTES).toArray());
-    }
-
     /** Returns the target in the form of keys and of {@code --target}. */
     public String namespace() {
         return target.path();
