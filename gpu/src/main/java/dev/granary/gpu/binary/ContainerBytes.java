@@ -80,6 +80,12 @@ final class ContainerBytes {
         return new ContainerBytes(bytes.slice((int) at, (int) length), start + at);
     }
 
+    /** Returns the offset after a part, which must be there. */
+    long end(long at, long length) throws MalformedContainerException {
+        check(at, length);
+        return at + length;
+    }
+
     /** Returns the bytes from {@code at} to the end, without a copy. */
     ContainerBytes from(long at) throws MalformedContainerException {
         return part(at, length() - at);
@@ -102,8 +108,13 @@ final class ContainerBytes {
      * Returns the first {@code limit} bytes, or all if there are fewer, as ISO 8859-1 characters.
      */
     String text(int limit) {
-        byte[] copy = new byte[(int) Math.min(limit, length())];
-        bytes.get(0, copy);
+        return text(0, (int) Math.min(limit, length()));
+    }
+
+    /** Returns a part that is there as ISO 8859-1 characters. */
+    String text(long at, int length) {
+        byte[] copy = new byte[length];
+        bytes.get((int) at, copy);
         return new String(copy, ISO_8859_1);
     }
 

@@ -52,14 +52,13 @@ final class PoclReader {
         long fileBytes = record.signedLong(8);
         long argumentBytes = record.unsignedInt(16);
         long nameBytes = record.unsignedInt(20);
-        long at = 24 + record.part(24, nameBytes).length();
+        long at = record.end(24, nameBytes);
         long argumentCount = record.unsignedInt(at);
         long localCount = record.unsignedInt(at + 4);
         at += 8 + 3 * Long.BYTES; // the required size of a work-group
-        at += record.part(at, localCount * Long.BYTES).length();
-        long attributeBytes = record.unsignedInt(at);
-        at += 4 + record.part(at + 4, attributeBytes).length();
-        at += record.part(at, Long.BYTES).length(); // flags
+        at = record.end(at, localCount * Long.BYTES);
+        at = record.end(at + 4, record.unsignedInt(at)); // attributes
+        at = record.end(at, Long.BYTES); // flags
         checkArguments(record.part(at, argumentBytes), argumentCount);
         at += argumentBytes;
         checkFiles(record.part(at, fileBytes));
@@ -92,24 +91,23 @@ final class PoclReader {
         long at = 0;
         while (at < files.length()) {
             long pathBytes = files.unsignedInt(at);
-            checkPath(files.part(at + Integer.BYTES, pathBytes));
+            checkPath(files, at + Integer.BYTES, pathBytes);
             at += Integer.BYTES + pathBytes;
-            long contentBytes = files.unsignedInt(at);
-            at += Integer.BYTES + files.part(at + Integer.BYTES, contentBytes).length();
+            at = files.end(at + Integer.BYTES, files.unsignedInt(at));
         }
     }
 
     /** The driver appends the path to its cache directory and writes the file. */
-    private static void checkPath(ContainerBytes path) throws MalformedContainerException {
-        String text = path.text(PATH_LIMIT);
-        if (path.length() == 0 || path.length() >= PATH_LIMIT || text.indexOf('\0') >= 0) {
-            throw new MalformedContainerException("a file name of " + path.length() + " bytes");
+    private static void checkPath(ContainerBytes files, long at, long length)
+            throws MalformedContainerException {
+        files.end(at, length);
+        String path = files.text(at, (int) Math.min(length, PATH_LIMIT));
+        if (length == 0 || length >= PATH_LIMIT || path.indexOf('\0') >= 0) {
+            throw new MalformedContainerException("a file name of " + length + " bytes");
         }
-        for (String step : text.split("/", -1)) {
-            if (step.equals("..")) {
-                throw new MalformedContainerException(
-                        "a file outside of the driver's cache: " + ContainerBytes.printable(text));
-            }
+        if (("/" + path + "/").contains("/../")) {
+            throw new MalformedContainerException(
+                    "a file outside of the driver's cache: " + ContainerBytes.printable(path));
         }
     }
 }
