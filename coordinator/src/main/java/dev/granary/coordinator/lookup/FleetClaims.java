@@ -118,7 +118,9 @@ public final class FleetClaims {
         Claim own = new Claim(nonce, expected, isInPacks ? State.PACKING : State.COMPILING);
         long start = time.nanos();
         Result result = ask(() -> claims.claim(id, own));
-        roundTripNanos = Math.min(roundTripNanos, time.nanos() - start);
+        if (!(result instanceof Result.Unavailable)) { // which may need no request
+            roundTripNanos = Math.min(roundTripNanos, time.nanos() - start);
+        }
         for (int turn = 0; turn < TURNS && result instanceof Result.Taken taken; turn++) {
             if (taken.claim().state() == State.PACKING && !isInPacks) {
                 return Outcome.NONE; // its entry comes later than a compile here

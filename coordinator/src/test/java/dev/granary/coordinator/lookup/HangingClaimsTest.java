@@ -32,8 +32,8 @@ class HangingClaimsTest {
     private static final Duration LIMIT = Duration.ofMillis(200);
 
     private final CompileTimes compileTimes = new CompileTimes();
-    private final Layer layer =
-            TestTiers.layer(new FakeBucket(), new TimeBudget(compileTimes, LIMIT));
+    private final TimeBudget budget = new TimeBudget(compileTimes, LIMIT);
+    private final Layer layer = TestTiers.layer(new FakeBucket(), budget);
     private final CountDownLatch end = new CountDownLatch(1);
     private final List<String> calls = new CopyOnWriteArrayList<>();
 
@@ -113,5 +113,18 @@ class HangingClaimsTest {
     void poll() {
         assertSame(FleetClaims.Outcome.NONE, claims("claim").claim(TestEntries.id("kernel"), true));
         assertEquals(List.of("claim", "poll"), calls);
+    }
+
+    @Test
+    @DisplayName("A claim that the time budget does not allow is no fast answer: cheap kernels are"
+            + " not claimed afterwards")
+    void skipped() {
+        FleetClaims claims = claims("claim");
+        budget.charge(LIMIT.toNanos());
+        assertSame(FleetClaims.Outcome.NONE, claims.claim(TestEntries.id("first"), true));
+        budget.clear();
+        compileTimes.compiled(Duration.ofMillis(50).toNanos());
+        assertSame(FleetClaims.Outcome.NONE, claims.claim(TestEntries.id("cheap"), true));
+        assertEquals(List.of(), calls);
     }
 }
