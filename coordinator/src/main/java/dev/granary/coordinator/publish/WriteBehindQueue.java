@@ -226,10 +226,7 @@ public final class WriteBehindQueue implements AutoCloseable {
     public void close() {
         String cause = "the cache was closed before the entry was stored";
         tasks.drain().forEach(unstarted -> ((Task) unstarted).drop(cause));
-        for (Compiled compiled : allIncomplete()) {
-            compiled.claim.close();
-            notStored(compiled.id(), cause);
-        }
+        allIncomplete().forEach(this::takeBinaries); // which drops them
     }
 
     private void takeBinaries(Compiled compiled) {

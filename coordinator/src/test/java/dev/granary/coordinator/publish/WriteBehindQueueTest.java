@@ -8,6 +8,7 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Engine;
 import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
@@ -20,9 +21,14 @@ import dev.granary.coordinator.FakeEngine;
 import dev.granary.coordinator.FakePrimitive;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.TestNode;
+import dev.granary.coordinator.machine.MachineClaims.Claim;
 import dev.granary.coordinator.machine.Totals;
 import dev.granary.coordinator.machine.UploadOutbox;
+import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.tier.CompileTimes;
+import dev.granary.coordinator.tier.TestTiers;
+import dev.granary.coordinator.tier.Tiers;
 import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.DisplayName;
@@ -31,8 +37,10 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -219,6 +227,34 @@ class WriteBehindQueueTest {
         late.launch();
         assertEquals(1, bucket.entries.size(), "close took the binaries");
         assertEquals(0, granary.statistics().count(Counter.STORES_DROPPED));
+    }
+
+    @Test
+    @DisplayName("A lazy primitive that came after the last flush has one result, also if it is"
+            + " launched after the end")
+    void launchAfterEnd() throws Exception {
+        engine.binariesTime = FakeEngine.BinariesTime.AFTER_LAUNCH;
+        List<Id> results = new ArrayList<>();
+        Counters counters = new Counters();
+        Tiers tiers = new Tiers(
+                TestTiers.local(bucket),
+                Optional.empty(),
+                List.of(),
+                new CompileTimes(),
+                TestNode.LONG);
+        FakePrimitive late = engine.create(FakeDescriptor.of("a"));
+        WriteBehindQueue queue = new WriteBehindQueue(
+                tiers,
+                Optional.empty(),
+                counters,
+                InstantSource.system(),
+                Optional.empty(),
+                (_, id, _) -> results.add(id));
+        queue.compiled(late, 0, Claim.NONE);
+        queue.close();
+        late.launch();
+        assertEquals(List.of(late.descriptor().getId()), results);
+        assertEquals(1, counters.sum(Counter.STORES_DROPPED));
     }
 
     @Test
