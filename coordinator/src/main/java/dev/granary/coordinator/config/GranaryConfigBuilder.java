@@ -144,7 +144,7 @@ public final class GranaryConfigBuilder {
     /**
      * Sets the initial time budget of the lookups of this process for each bucket; if it is used
      * up, they skip the bucket and compile. The budget is at least 4 % of the time spent compiling.
-     * Default: 2 seconds.
+     * Default: 1.8 seconds.
      *
      * @throws ConfigException if negative, or longer than a year
      */
