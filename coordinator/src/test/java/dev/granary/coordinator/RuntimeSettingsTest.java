@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.BinaryKind;
+import dev.granary.cache.CompileException;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.EngineKind;
@@ -200,6 +201,15 @@ class RuntimeSettingsTest {
         }
 
         @Override
+        public KernelProgram create(KernelDescriptor descriptor, StepProvider steps)
+                throws CompileException {
+            if (descriptor.name().equals("two steps")) {
+                steps.lookup(new FakeEngine("earlier"), A);
+            }
+            return create(descriptor);
+        }
+
+        @Override
         public KernelProgram create(
                 KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind binaryKind) {
             throw new IllegalStateException("restored");
@@ -251,6 +261,25 @@ class RuntimeSettingsTest {
             assertTrue(granary.isEnabled(BACKEND, EngineKind.CPU));
             assertFalse(granary.isEnabled(BACKEND, EngineKind.GPU));
             assertTrue(granary.isEnabled(Backend.LEVEL_ZERO, EngineKind.GPU));
+        }
+    }
+
+    @Test
+    @DisplayName("The earlier step of an engine that is enabled by its kind is cached, too")
+    void earlierStep() throws Exception {
+        KernelDescriptor descriptor = KernelDescriptor.builder(TestEntries.TARGET, "two steps")
+                .source("kernel void p() {}")
+                .launch("p", Geometry.of(1))
+                .build();
+        try (Granary granary = node.open()) {
+            granary.setEnabled(false);
+            granary.setEnabled(BACKEND, EngineKind.GPU, true);
+            assertThrows(
+                    IllegalStateException.class,
+                    () -> granary.primitive(new KindEngine(EngineKind.GPU), descriptor));
+            assertTrue(granary.flush(TestNode.LONG));
+            assertEquals(0, granary.statistics().count(Counter.DISABLED));
+            assertEquals(1, bucket.entries.size());
         }
     }
 

@@ -153,7 +153,8 @@ public final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
         if (id.isEmpty()) {
             return Optional.of(compiler.withoutTiers(Counter.NOT_CACHEABLE));
         }
-        if (!context.isEnabled().test(engine)) {
+        // an earlier step is of an enabled engine, whose kind its own engine does not have
+        if (compiler.step() == Step.LAST && !context.isEnabled().test(engine)) {
             return Optional.of(compiler.withoutTiers(Counter.DISABLED));
         }
         List<Id> ids = namespaces(id);
