@@ -397,14 +397,19 @@ public abstract class DriverEngine implements KernelEngine {
             }
             long end = System.nanoTime() + TAKE_LIMIT.toNanos();
             int untaken = 0;
-            for (Map.Entry<EngineProgram, Kept> each : last.entrySet()) {
-                if (System.nanoTime() < end) {
-                    takeBeforeClose(each.getKey());
-                } else {
-                    each.getKey().forget(this);
-                    untaken++;
+            try (Closer releases = new Closer()) { // all, even if the driver fails to release one
+                releases.add(this::closed);
+                releases.add(() -> lifetime.releaseAll(this::releaseContext));
+                for (Map.Entry<EngineProgram, Kept> each : last.entrySet()) {
+                    if (System.nanoTime() < end) {
+                        takeBeforeClose(each.getKey());
+                    } else {
+                        each.getKey().forget(this);
+                        untaken++;
+                    }
+                    // else retained as long as the program
+                    releases.add(each.getValue().reference::clean);
                 }
-                each.getValue().reference.clean(); // else retained as long as the program
             }
             if (untaken > 0) {
                 LOG.warn(
@@ -413,8 +418,6 @@ public abstract class DriverEngine implements KernelEngine {
                         untaken,
                         TAKE_LIMIT.toSeconds());
             }
-            lifetime.releaseAll(this::releaseContext);
-            closed();
         } finally {
             closeLock.unlock();
         }

@@ -6,14 +6,19 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.constant.ConstantLimits;
+import dev.granary.cache.constant.ConstantTensorCaches;
+import dev.granary.gpu.DriverException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.LoadedKernels;
+import dev.granary.gpu.opencl.binding.ProgramCalls;
 import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.lwjgl.opencl.CL10;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -268,5 +273,36 @@ class OpenClLifecycleTest {
             }
         }
         assertEquals(Map.of(), closing.alive());
+    }
+
+    /** A driver that reports a failure of each release of a program, as after a lost device. */
+    private static final class FailingReleases extends SpyBinding {
+        @Override
+        ProgramCalls programs() {
+            return new Programs() {
+                @Override
+                public void releaseProgram(long program) {
+                    super.releaseProgram(program);
+                    throw new DriverException("lost", CL10.CL_OUT_OF_RESOURCES);
+                }
+            };
+        }
+    }
+
+    @Test
+    @DisplayName("If the driver fails to release a program, the engine releases all else when it"
+            + " closes, also its constants")
+    void releaseFails() throws Exception {
+        SpyBinding failing = new FailingReleases();
+        OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), failing.binding());
+        try (ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE)) {
+            OpenClConstants constants = new OpenClConstants(caches, engine);
+            constants.get("key", 16, () -> engine.buffer(16)).close();
+            engine.create(descriptor(engine, 1));
+            engine.create(descriptor(engine, 2));
+            assertThrows(DriverException.class, engine::close);
+            assertEquals(Map.of(), failing.alive());
+            assertEquals(0, caches.statistics().bytes());
+        }
     }
 }
