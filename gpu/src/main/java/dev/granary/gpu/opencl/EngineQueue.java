@@ -125,10 +125,12 @@ record EngineQueue(
 
     /** Releases the engine's references, with which objects of its own end. */
     void release() {
-        binding.queues().releaseQueue(handle);
-        binding.devices().releaseContext(context);
-        if (retainsDevice) {
-            binding.devices().releaseDevice(device.handle());
+        try (Closer releases = new Closer()) { // all, even if the driver fails to release one
+            if (retainsDevice) {
+                releases.add(() -> binding.devices().releaseDevice(device.handle()));
+            }
+            releases.add(() -> binding.devices().releaseContext(context));
+            releases.add(() -> binding.queues().releaseQueue(handle));
         }
     }
 }

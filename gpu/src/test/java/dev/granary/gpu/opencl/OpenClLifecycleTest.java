@@ -13,7 +13,9 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.LoadedKernels;
+import dev.granary.gpu.opencl.binding.ClBinding;
 import dev.granary.gpu.opencl.binding.ProgramCalls;
+import dev.granary.gpu.opencl.binding.QueueCalls;
 import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.DisplayName;
@@ -287,6 +289,24 @@ class OpenClLifecycleTest {
                 }
             };
         }
+    }
+
+    @Test
+    @DisplayName("If the driver fails to release the queue, the engine releases its context")
+    void queueFails() {
+        ClBinding spied = spy.binding();
+        QueueCalls failing = new QueueCalls() {
+            @Override
+            public void releaseQueue(long queue) {
+                super.releaseQueue(queue);
+                throw new DriverException("lost", CL10.CL_OUT_OF_RESOURCES);
+            }
+        };
+        OpenClEngine engine = OpenClEngine.open(
+                PoclDevice.get(),
+                new ClBinding(spied.devices(), spied.programs(), spied.memory(), failing));
+        assertThrows(DriverException.class, engine::close);
+        assertEquals(Map.of(), spy.alive());
     }
 
     @Test
