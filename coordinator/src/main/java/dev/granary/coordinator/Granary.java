@@ -243,9 +243,10 @@ public final class Granary implements AutoCloseable {
     }
 
     /**
-     * Returns the same as {@link #lookup}; empty if another machine or thread is compiling the
-     * primitive and its entry is not there yet. Tools that divide many lookups among machines call
-     * this first for all, then {@link #lookup} for those that were empty.
+     * Returns the same as {@link #lookup}; empty if another machine is compiling the primitive and
+     * its entry is not there yet. Threads and processes of this machine are waited for. Tools that
+     * divide many lookups among machines call this first for all, then {@link #lookup} for those
+     * that were empty.
      */
     public <D extends PrimitiveDescriptor, P extends Primitive>
             Optional<LookupResult<P>> lookupUnclaimed(Engine<D, P> engine, D descriptor)
