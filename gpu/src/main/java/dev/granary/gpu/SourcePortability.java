@@ -18,6 +18,8 @@ import java.util.regex.Pattern;
  *       they are keywords of OpenCL C; {@code OPENCL}, as in pragmas
  *   <li>the types {@code half} and {@code double} with their vectors, and literals without the
  *       suffix {@code f}: without the extension a {@code double} is a {@code float}
+ *   <li>macros of the language that are such literals, such as {@code M_PI} and {@code DBL_MAX}, or
+ *       belong to an extension
  *   <li>{@code printf}, whose arguments are promoted to {@code double} where there is one
  *   <li>{@code ##} and trigraphs, which may form any of these
  *   <li>options of a version from OpenCL C 2.0 on, whose features are optional, and of extensions
@@ -27,7 +29,9 @@ import java.util.regex.Pattern;
  */
 final class SourcePortability {
     private static final Pattern DEVICE_NAME =
-            Pattern.compile("(cl_|CL_|cles_|FP_FAST_|__).*|(half|double)[0-9]*|printf|OPENCL");
+            Pattern.compile("(cl_|CL_|cles_|FP_FAST_|__).*|(as_)?(half|double)[0-9]*|printf|OPENCL"
+                    + "|M_(E|LOG(2|10)E|LN(2|10)|PI(_[24])?|[12]_PI|2_SQRTPI|SQRT(2|1_2))(_H)?"
+                    + "|(DBL|HALF)_(MAX|MIN|EPSILON|DIG|MANT_DIG|RADIX).*|HUGE_VAL|CLK_.*_INTEL");
 
     private static final Set<String> KEYWORDS = Set.of(
             "__kernel",

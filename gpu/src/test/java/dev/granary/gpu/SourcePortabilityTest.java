@@ -36,6 +36,7 @@ class SourcePortabilityTest {
                 "kernel void k(global int* o) { o[0] = 0xe + 0x1f + 10 + __LINE__; }",
                 "kernel __attribute__((reqd_work_group_size(8, 1, 1))) void k() {}",
                 "typedef float doubled; float halved(float a_half) { return a_half; }",
+                "float f(float x) { return x * M_PI_F + M_TILE + FLT_MAX + HUGE_VALF; }",
                 "/* double: 1.0, half 2.0 */ kernel void k() {} // cl_khr_fp64 ## 5.",
                 "float f(float4 v) { return v.x + v.s3 + vload_half(0, (global void*) 0); }"
             })
@@ -62,6 +63,14 @@ class SourcePortabilityTest {
                 "float f(float x) { return x *.25; }",
                 "double f;",
                 "half4 f;",
+                "float f(float x) { return x * M_PI; }",
+                "float f(float x) { return x * M_SQRT1_2 + M_1_PI; }",
+                "float f(float x) { return fmin(x, DBL_MAX); }",
+                "float f() { return HUGE_VAL; }",
+                "#ifdef HALF_MAX\n#endif",
+                "#ifdef M_PI_H\n#endif",
+                "#ifdef as_double2\n#endif",
+                "#ifdef CLK_AVC_ME_MAJOR_16x16_INTEL\n#endif",
                 "void f() { printf(\"\"); }",
                 "dou\\\nble f;",
                 "#define JOIN(a, b) a ## b",
