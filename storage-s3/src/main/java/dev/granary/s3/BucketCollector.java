@@ -266,6 +266,7 @@ public final class BucketCollector {
                 plan.oldMillis(),
                 true,
                 () -> mayStillLeave(plan, target));
+        lookFailure = Optional.empty(); // one of another target has ended the collection of that
         List<String> lost = new ArrayList<>();
         long removed = 0;
         long unremoved = 0;

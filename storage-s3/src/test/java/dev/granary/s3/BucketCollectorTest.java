@@ -577,6 +577,24 @@ class BucketCollectorTest {
     }
 
     @Test
+    @DisplayName("notes that cannot be read before a swap end the collection of one target only")
+    void notesOfOneTarget() throws Exception {
+        Entry unused = published();
+        store.pass(DAY.multipliedBy(100));
+        note(100);
+        BucketCollector collector = collector(store);
+        CollectionPlan plan = collector.plan(UNUSED);
+        CollectionPlan.Target target = plan.targets().iterator().next();
+        note(0);
+        store.plan(faults("GET", "use/", Fault.TIMEOUT));
+        assertThrows(IOException.class, () -> collector.collect(plan, target, true, _ -> {}));
+        assertLost(List.of(), List.of(unused));
+        store.plan(FaultPlan.SOUND);
+        collector.collect(plan, target, true, _ -> {});
+        assertLost(List.of(unused), List.of());
+    }
+
+    @Test
     @DisplayName("nothing leaves if the server sends no date")
     void withoutDate() {
         ObjectStore withoutDate = new ForwardingStore(store) {
