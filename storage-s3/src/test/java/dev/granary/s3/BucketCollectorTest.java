@@ -314,6 +314,11 @@ class BucketCollectorTest {
             store.place("pin/p", odd.getBytes(UTF_8));
             assertStops("pin p is damaged");
         }
+        for (String lines : List.of(" \n", "opencl/x 0123456789abcdefg\n")) {
+            String hash = Sha256.of(lines.getBytes(UTF_8)).hex();
+            store.place("pin/p", ("pin 1 " + hash + "\n" + lines).getBytes(UTF_8));
+            assertStops("pin p is damaged");
+        }
         store.place("pin/p", new byte[(16 << 20) + 1]);
         assertStops("pin p is damaged");
         store.place("pin/p", sound);

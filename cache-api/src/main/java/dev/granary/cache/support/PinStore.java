@@ -67,7 +67,7 @@ public interface PinStore {
                 lines.lines()
                         .map(line -> line.split(" "))
                         .forEach(words -> ids.put(words[0], prefixes(words)));
-            } catch (IllegalArgumentException e) { // arbitrary words
+            } catch (RuntimeException e) { // arbitrary words
                 throw damaged(name);
             }
             return new Pin(name, writtenMillis, ids);
