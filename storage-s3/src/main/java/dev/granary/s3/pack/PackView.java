@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Stream;
 
@@ -20,12 +21,16 @@ import java.util.stream.Stream;
  * <p>It is replaced as a whole by that of the next read.
  */
 final class PackView {
+    /** The largest number of entries of all indexes in memory, in 224 MiB. */
+    private static final int MAX_ENTRIES = 16 * PackInfo.MAX_ENTRIES;
+
     private final Optional<Register.Stored> head;
     private final Optional<Base> base;
     private final LoadResult otherwise;
     private final RefreshSchedule.Moment confirmedAt;
     private final List<PackInfo> packs;
     private final Map<ObjectName, IndexResult> indexes = new ConcurrentHashMap<>();
+    private final AtomicInteger entries = new AtomicInteger(); // of the indexes
     private final Map<ObjectName, ReentrantLock> locks = new ConcurrentHashMap<>();
 
     /**
@@ -102,8 +107,15 @@ final class PackView {
         return Optional.ofNullable(indexes.get(pack.name()));
     }
 
-    /** Records the index of a pack, or its loss until the next comparison of the head. */
+    /**
+     * Records the index of a pack, or its loss until the next comparison of the head. Forgets other
+     * indexes if there are too many entries.
+     */
     void add(PackInfo pack, IndexResult index) {
+        if (index instanceof IndexResult.Ok && entries.addAndGet(pack.entries()) > MAX_ENTRIES) {
+            indexes.values().removeIf(IndexResult.Ok.class::isInstance);
+            entries.set(pack.entries());
+        }
         indexes.put(pack.name(), index);
     }
 

@@ -206,6 +206,33 @@ class HostilePacksTest {
     }
 
     @Test
+    @DisplayName("of many largest packs, no more than 16 indexes are in memory")
+    void manyLargestIndexes() {
+        PackIndexReader.IndexResult index = PackIndexReader.read(
+                packs.publish(one), PackFixture.KEYS, PackIndexCache.NONE, packs.store);
+        PackView view = new PackView(
+                Optional.empty(),
+                Optional.empty(),
+                LoadResult.ABSENT,
+                RefreshSchedule.Moment.NEVER);
+        long indexOffset = PackIndex.HEADER_BYTES + (long) PackInfo.MAX_ENTRIES;
+        List<PackInfo> rows = new ArrayList<>();
+        for (int i = 0; i < 100; i++) {
+            rows.add(new PackInfo(
+                    new ObjectName(i, PackFixture.hash(random)),
+                    indexOffset
+                            + (long) PackInfo.MAX_ENTRIES * PackIndex.ROW_BYTES
+                            + PackIndex.FOOTER_BYTES,
+                    indexOffset,
+                    PackInfo.MAX_ENTRIES,
+                    Optional.empty()));
+            view.add(rows.getLast(), index);
+            assertTrue(view.index(rows.getLast()).isPresent());
+            assertTrue(rows.stream().filter(row -> view.index(row).isPresent()).count() <= 16);
+        }
+    }
+
+    @Test
     @DisplayName("filters of any content and size: a wrong one costs a miss or an unneeded index")
     void filters() {
         packs.publish(one);
