@@ -226,7 +226,7 @@ public final class BucketCollector {
      * the cause.
      *
      * @param isDeleteExact true if the server honours the condition of a deletion
-     * @param progress receives the target and the number of its bytes read so far
+     * @param progress receives the target and the number of bytes that its part has read so far
      */
     public Outcome collect(
             CollectionPlan plan, boolean isDeleteExact, ObjLongConsumer<String> progress) {
@@ -250,7 +250,7 @@ public final class BucketCollector {
      * Removes the entries of a target that leave, in several parts, and packs that left long ago.
      *
      * @param isDeleteExact true if the server honours the condition of a deletion
-     * @param progress receives the number of bytes read so far
+     * @param progress receives the number of bytes that a part has read so far
      */
     public Outcome collect(
             CollectionPlan plan,
@@ -268,9 +268,7 @@ public final class BucketCollector {
                 () -> mayStillLeave(plan, target));
         lookFailure = Optional.empty(); // one of another target has ended the collection of that
         List<String> lost = new ArrayList<>();
-        long removed = 0;
         long unremoved = 0;
-        long bytes = 0;
         int attempts = 0;
         boolean isDone = target.leaving().entries() == 0;
         while (!isDone) {
@@ -278,17 +276,12 @@ public final class BucketCollector {
             if (part.leftOut() == 0) {
                 break;
             }
-            long before = bytes;
-            Optional<CompactionReport> report = compactor.run(
-                    part,
-                    CollectionPlan.YOUNG,
-                    isDeleteExact,
-                    read -> progress.accept(before + read));
+            Optional<CompactionReport> report =
+                    compactor.run(part, CollectionPlan.YOUNG, isDeleteExact, progress);
             if (lookFailure.isPresent()) {
                 throw new IOException(lookFailure.get());
             }
             if (report.isPresent()) {
-                removed += report.get().removed();
                 unremoved += report.get().unremoved();
                 lost.addAll(report.get().lostPacks());
                 isDone = !part.isTruncated() || unremoved > 0 || !lost.isEmpty();
@@ -302,7 +295,7 @@ public final class BucketCollector {
                 ? new PackRemover(register).run(CollectionPlan.YOUNG)
                 : new PackRemover.Removal(0, 0, 0);
         return new Outcome(
-                removed + removal.removed(),
+                compactor.removed() + removal.removed(),
                 unremoved + removal.unremoved(),
                 removal.waiting(),
                 lost);

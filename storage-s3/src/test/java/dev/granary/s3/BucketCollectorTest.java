@@ -347,17 +347,20 @@ class BucketCollectorTest {
     }
 
     @Test
-    @DisplayName("an entry that is noted or pinned before the swap stays, and the others leave")
+    @DisplayName(
+            "an entry that is noted or pinned before the swap stays, and the others leave, which"
+                    + " are counted")
     void secondLook() throws Exception {
         Entry noted = published();
         Entry pinned = published();
         Entry unused = published();
+        Entry unpacked = unpacked();
         store.pass(DAY.multipliedBy(100));
         note(100);
         before("PUT base", 1, () -> note(0, noted));
         before("PUT base", 2, () -> pins().write("p", List.of(pinned.id())));
-        collect(UNUSED);
-        assertLost(List.of(unused), List.of(noted, pinned));
+        assertEquals(1, collect(UNUSED).removed());
+        assertLost(List.of(unused, unpacked), List.of(noted, pinned));
     }
 
     @Test

@@ -7,7 +7,7 @@ import java.util.List;
  *
  * @param packed the number of entries in new packs
  * @param written the number of new packs
- * @param removed the number of objects that were removed
+ * @param removed the number of objects that this and earlier runs removed
  * @param unremoved the number of objects that were to be removed and are still there
  * @param waiting the number of objects that are removed after the grace period
  * @param leftOut the number of entries that were left out as requested

@@ -52,6 +52,7 @@ public final class PackCompactor {
     private final ObjectStore store;
     private final TargetLayout keys;
     private final Register register;
+    private long removed;
 
     public PackCompactor(Register register) {
         this.store = register.store();
@@ -129,6 +130,11 @@ public final class PackCompactor {
         }
     }
 
+    /** Returns the number of unpacked entries that all runs removed, with and without a report. */
+    public long removed() {
+        return removed;
+    }
+
     /**
      * Carries out a plan.
      *
@@ -158,7 +164,6 @@ public final class PackCompactor {
         private final EntrySpool spool;
         private final EntryMover mover;
         private final List<PackInfo> written = new ArrayList<>();
-        private long removed;
         private long unremoved;
         private long waiting;
         private long leftOut;
