@@ -101,6 +101,7 @@ class LauncherTest {
         Map<String, String> variables = builder.environment();
         variables.put("PATH", tree.resolve("bin") + ":" + variables.get("PATH"));
         variables.put("JAVA_HOME", tree.resolve("jdk").toString());
+        variables.remove("HOME"); // as in services
         variables.remove("OCL_ICD_VENDORS");
         variables.remove("GRANARY_JAVA_OPTIONS");
         return new LaunchResult(
