@@ -38,9 +38,9 @@ record FileGroup(String path, SequencedMap<String, MemorySegment> files) {
     private static final int MAX_NAME = 200; // file systems permit 255 bytes
     private static final int MAX_DEPTH = 32;
 
-    /** Names that no file system gives another meaning. */
+    /** Names that no file system gives another meaning, and that the locale can represent. */
     private static final Pattern NAME =
-            Pattern.compile("(?!\\.\\.?$)[^/\\\\:*?\"<>|\\p{Cc}\\u2028\\u2029]+(?<![. ])");
+            Pattern.compile("(?!\\.\\.?$)[^/\\\\:*?\"<>|\\p{Cc}\\u2028\\u2029\\ufffd]+(?<![. ])");
 
     private static final Pattern DEVICE =
             Pattern.compile("(?i)(con|prn|aux|nul|com\\d|lpt\\d)(\\..*)?");

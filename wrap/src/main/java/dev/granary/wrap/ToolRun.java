@@ -8,6 +8,7 @@ import dev.granary.cache.Target;
 import dev.granary.wrap.CacheDirectory.Stamp;
 
 import java.io.IOException;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -122,6 +123,10 @@ final class ToolRun {
                                 group.bytes()));
                 fetchedBytes += group.bytes();
             }
+        } catch (InvalidPathException e) {
+            skip(
+                    "the locale has no such names; set LC_ALL=C.UTF-8",
+                    group.files().size());
         } catch (IOException e) {
             skip(cause(e), group.files().size());
         }

@@ -57,6 +57,9 @@ public record Wrap(
 
     private static final int NO_SIGNAL = 193; // of 64 signals
 
+    /** Java's character for bytes that the encoding of the locale does not have. */
+    private static final char UNKNOWN = '\ufffd';
+
     /** The wait for a layer that has not answered before. */
     private static final Duration FAILING = Duration.ofSeconds(1);
 
@@ -123,8 +126,12 @@ public record Wrap(
      */
     public WrapResult run(List<String> program) throws ConfigException, InterruptedException {
         Map<Tool, Path> selected = selected();
+        if (program.stream().anyMatch(argument -> argument.indexOf(UNKNOWN) >= 0)) {
+            throw new ConfigException("An argument of the program is no text of the locale, so it"
+                    + " cannot be passed on; set LC_ALL=C.UTF-8.");
+        }
         GranaryConfig stores = config.flushLimit(limit).build();
-        Map<String, String> environment = new LinkedHashMap<>(System.getenv());
+        ProcessBuilder process = new ProcessBuilder(program).inheritIO();
         SortedMap<String, String> failures = new ConcurrentSkipListMap<>();
         List<ToolRun> runs = new ArrayList<>();
         long capacity = stores.capacityBytes() == 0
@@ -132,7 +139,7 @@ public record Wrap(
                 : stores.capacityBytes();
         for (Map.Entry<Tool, Path> each : selected.entrySet()) {
             Tool tool = each.getKey();
-            tool.select(each.getValue(), environment);
+            tool.select(each.getValue(), process.environment());
             try {
                 ToolRun run = new ToolRun(
                         scope(tool, each.getValue()),
@@ -164,7 +171,7 @@ public record Wrap(
                 ScheduledFuture<?> _ = ticks.scheduleWithFixedDelay(
                         look, every.toNanos(), every.toNanos(), TimeUnit.NANOSECONDS);
             }
-            exitCode = start(program, environment, failures);
+            exitCode = start(process, failures);
             ticks.shutdown();
             // a signal may have ended it in the middle of a file
             boolean isWhole = exitCode <= SIGNAL || exitCode >= NO_SIGNAL;
@@ -198,15 +205,14 @@ public record Wrap(
         }
     }
 
-    private static int start(
-            List<String> program, Map<String, String> environment, Map<String, String> failures)
+    private static int start(ProcessBuilder process, Map<String, String> failures)
             throws InterruptedException {
         try {
-            return WrappedProgram.run(program, environment);
+            return WrappedProgram.run(process);
         } catch (IOException e) {
-            boolean isThere = Files.exists(Path.of(program.getFirst()));
-            failures.put(
-                    program.getFirst(), isThere ? "it cannot be executed" : "there is no program");
+            String program = process.command().getFirst();
+            boolean isThere = Files.exists(Path.of(program));
+            failures.put(program, isThere ? "it cannot be executed" : "there is no program");
             return isThere ? NOT_EXECUTABLE : NOT_FOUND;
         }
     }

@@ -8,7 +8,6 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.lang.reflect.Proxy;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.IntConsumer;
 
@@ -30,11 +29,7 @@ final class WrappedProgram {
      * @return its exit code; 128 and the number of the signal that ended it
      * @throws IOException if it cannot be started
      */
-    static int run(List<String> command, Map<String, String> environment)
-            throws IOException, InterruptedException {
-        ProcessBuilder builder = new ProcessBuilder(command).inheritIO();
-        builder.environment().clear();
-        builder.environment().putAll(environment);
+    static int run(ProcessBuilder builder) throws IOException, InterruptedException {
         CompletableFuture<Process> started = new CompletableFuture<>();
         PASSED_ON.forEach(name -> handle(name, signal -> pass(signal, started)));
         boolean hasTerminal = hasTerminal();

@@ -14,6 +14,7 @@ import dev.granary.s3.BucketTier;
 import dev.granary.s3.UseNotes;
 import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.s3.store.WriteResult;
+import dev.granary.testing.ChildJvm;
 import dev.granary.wrap.WrapResult.ToolResult;
 
 import org.junit.jupiter.api.AfterEach;
@@ -452,6 +453,48 @@ class WrapTest {
                 Map.of("x", "x", "y", "y"),
                 contentsOf(
                         WrapMachine.of(directory.resolve("three"), server, "s3://missing/team")));
+    }
+
+    @Test
+    @DisplayName(
+            "where the locale has ASCII only, a program gets its variables unchanged, and files"
+                    + " whose names have other characters are left out and named")
+    void ascii() throws Exception {
+        String layer = "file://" + directory.resolve("layer");
+        WrapMachine.of(directory.resolve("one"), server, layer)
+                .run("printf x >$D/$(printf '\\303\\251'); printf z >$D/z");
+        String skipped = ChildJvm.of(InAscii.class)
+                .shortLived()
+                .variables(Map.of("LC_ALL", "C", "GRANARY_TEST_TEXT", "é"))
+                .run(directory.resolve("two").toString(), layer)
+                .output();
+        assertTrue(
+                skipped.contains("{the locale has no such names; set LC_ALL=C.UTF-8=1}"), skipped);
+        Map<String, String> contents = contentsOf(WrapMachine.of(directory.resolve("two"), server));
+        assertEquals("z", contents.get("z"));
+        assertEquals("é", contents.get("text"));
+    }
+
+    /** Runs a program in a process of its own. Arguments: the directory and the layer. */
+    static final class InAscii {
+        private InAscii() {}
+
+        public static void main(String[] arguments) throws Exception {
+            WrapMachine machine =
+                    WrapMachine.of(Path.of(arguments[0]), "http://unused", arguments[1]);
+            WrapResult result = machine.run("printf x >$D/$(printf '\\303\\251');"
+                    + " printf \"$GRANARY_TEST_TEXT\" >$D/text");
+            System.out.println(only(result).skipped());
+        }
+    }
+
+    @Test
+    @DisplayName("arguments that the locale does not have stop before the program starts")
+    void unknownCharacters() throws Exception {
+        WrapMachine one = machine("one");
+        String file = one.files + "/\ufffd";
+        assertThrows(ConfigException.class, () -> one.start("touch", file));
+        assertEquals(Map.of(), one.contents());
     }
 
     @Test
