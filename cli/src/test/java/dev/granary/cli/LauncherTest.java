@@ -101,7 +101,7 @@ class LauncherTest {
         Map<String, String> variables = builder.environment();
         variables.put("PATH", tree.resolve("bin") + ":" + variables.get("PATH"));
         variables.put("JAVA_HOME", tree.resolve("jdk").toString());
-        variables.remove("HOME"); // as in services
+        variables.keySet().removeIf(name -> name.matches("HOME|LANG|LC_.*")); // as in services
         variables.remove("OCL_ICD_VENDORS");
         variables.remove("GRANARY_JAVA_OPTIONS");
         return new LaunchResult(
@@ -109,6 +109,13 @@ class LauncherTest {
                 Files.readString(out, UTF_8),
                 Files.readString(err, UTF_8),
                 Files.exists(log) ? Files.readAllLines(log) : List.of());
+    }
+
+    @Test
+    @DisplayName("without a locale, Java gets one with all characters")
+    void locale() throws Exception {
+        program("jdk/bin/java", "echo \"$LC_CTYPE\"");
+        assertEquals("C.UTF-8\n", run(0, "ls").out());
     }
 
     @Test
