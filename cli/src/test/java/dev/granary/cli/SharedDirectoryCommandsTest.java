@@ -126,6 +126,8 @@ class SharedDirectoryCommandsTest {
         String missing = "file://" + directory.resolve("missing");
         Cli.run("copy", missing, other).exits(2).reports(missing + " is not a directory");
         Cli.run("ls", missing).exits(2).reports(missing + " is not a directory");
+        Cli.run("copy", layer, "").exits(2).reports("empty");
+        Cli.run("evict", "", "--all", "--yes").exits(2).reports("empty");
         Cli.run("copy", "https://nas/x", other).exits(2).reports("no kind of place");
     }
 

@@ -152,7 +152,8 @@ record Tool(
         return path(matcher.appendTail(text).toString());
     }
 
-    private Path path(String text) throws ConfigException {
+    /** Returns the path that a text names. */
+    Path path(String text) throws ConfigException {
         try {
             return Path.of(text).toAbsolutePath().normalize();
         } catch (InvalidPathException e) {

@@ -10,7 +10,6 @@ import dev.granary.local.LocalTierConfig;
 
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -95,14 +94,14 @@ public record Wrap(
     private Map<Tool, Path> selected() throws ConfigException {
         Map<Tool, Path> selected = new LinkedHashMap<>();
         for (Map.Entry<String, String> each : directories.entrySet()) {
-            try {
-                selected.put(
-                        Tool.ofDirectory(each.getKey()),
-                        Path.of(each.getValue()).toAbsolutePath().normalize());
-            } catch (InvalidPathException e) {
-                throw new ConfigException(
-                        "--dir " + each.getKey() + " has no path: " + each.getValue());
+            Tool tool = Tool.ofDirectory(each.getKey());
+            Path directory = tool.path(each.getValue());
+            // such as by a variable of a shell that is not set
+            if (each.getValue().isBlank() || directory.getFileName() == null) {
+                throw new ConfigException("--dir " + each.getKey()
+                        + "=PATH is empty, or the root; give a directory of the tool.");
             }
+            selected.put(tool, directory);
         }
         for (String name : tools) {
             Tool tool = Tool.named(name);

@@ -489,6 +489,22 @@ class WrapTest {
     }
 
     @Test
+    @DisplayName("an empty --dir is not the working directory, and none is the root")
+    void emptyDirectory() throws Exception {
+        for (String path : List.of("", " ", "/")) {
+            Wrap wrap = new Wrap(
+                    machine("one").config(),
+                    List.of(),
+                    Map.of("any", path),
+                    "",
+                    false,
+                    Duration.ZERO,
+                    Duration.ZERO);
+            assertThrows(ConfigException.class, wrap::scopes);
+        }
+    }
+
+    @Test
     @DisplayName("arguments that the locale does not have stop before the program starts")
     void unknownCharacters() throws Exception {
         WrapMachine one = machine("one");

@@ -231,6 +231,10 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
     }
 
     private static Path path(String text) throws ConfigException {
+        if (text.isBlank()) { // such as a variable of a shell that is not set
+            throw new ConfigException(
+                    "A place is empty; give a directory, s3://NAME/PREFIX or" + " file:///PATH");
+        }
         if (text.startsWith("~")) {
             throw new ConfigException(
                     SafeText.of(text) + " is a directory with ~, which only a shell expands");
