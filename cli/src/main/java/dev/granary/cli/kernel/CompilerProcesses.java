@@ -414,6 +414,9 @@ final class CompilerProcesses implements Engine<KernelDescriptor, CompiledProgra
                 throw overdue;
             }
             if (event.equals(ENDED)) {
+                if (TemporaryDirectory.isTerminating()) {
+                    Thread.sleep(Long.MAX_VALUE); // killed by this process, which ends too
+                }
                 process.waitFor(END_SECONDS, TimeUnit.SECONDS);
                 throw crashed(causeOfDeath(
                         process.isAlive() ? 0 : process.exitValue(), List.copyOf(lastLines)));

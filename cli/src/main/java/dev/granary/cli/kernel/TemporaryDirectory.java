@@ -16,6 +16,8 @@ public final class TemporaryDirectory implements AutoCloseable {
     private static final int ATTEMPTS = 5;
     private static final long CHILD_SECONDS = 2;
 
+    private static volatile boolean isTerminating;
+
     private final Path path;
     private final Thread shutdownHook = new Thread(this::deleteAtExit, "granary-temporary");
 
@@ -39,7 +41,13 @@ public final class TemporaryDirectory implements AutoCloseable {
         FileTrees.delete(path);
     }
 
+    /** Returns whether this process is being terminated, and kills its child processes. */
+    static boolean isTerminating() {
+        return isTerminating;
+    }
+
     private void deleteAtExit() {
+        isTerminating = true;
         ProcessHandle.current().descendants().forEach(child -> {
             child.destroyForcibly();
             child.onExit()

@@ -277,7 +277,7 @@ class CompilerProcessesTest {
                 try {
                     engine.create(program(engine, HardPrograms.endless()).build());
                 } catch (CompileException e) {
-                    // this process is killed
+                    System.out.println(e);
                 }
             });
             assertWorks(engine);
@@ -295,7 +295,9 @@ class CompilerProcessesTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("A terminated command (Ctrl-C) leaves no compiler, even if it hangs, and no file")
+    @DisplayName(
+            "A terminated command (Ctrl-C) leaves no compiler, even if it hangs, and no file; a"
+                    + " compiler that it kills is not reported as crashed")
     void terminatedParent() throws Exception {
         assertNothingLeft(false);
     }
@@ -316,6 +318,7 @@ class CompilerProcessesTest {
                 ProcessHandle process = ProcessHandle.of(parent.pid()).orElseThrow();
                 process.destroy();
                 process.onExit().join(); // it deletes its files at last
+                assertThrows(NullPointerException.class, parent::answer, "a killed compiler");
             }
             compilers.forEach(compiler -> compiler.onExit().join());
         }
