@@ -176,6 +176,7 @@ record Setting<T>(
         try {
             URI uri = new URI(text);
             if (uri.getHost() == null
+                    || uri.getPort() > 65_535
                     || uri.getUserInfo() != null
                     || uri.getQuery() != null
                     || uri.getFragment() != null

@@ -226,6 +226,7 @@ class GranaryConfigTest {
         "GRANARY_BUCKET, bucket, 's3://name;s3://other', s3://name/prefix",
         "GRANARY_S3_ENDPOINT, endpoint, localhost:9000, http://127.0.0.1:9000",
         "GRANARY_S3_ENDPOINT, endpoint, ftp://host, http://127.0.0.1:9000",
+        "GRANARY_S3_ENDPOINT, endpoint, http://host:90000, http://127.0.0.1:9000",
         "GRANARY_S3_ENDPOINT, endpoint, 'http://a b', http://127.0.0.1:9000",
         "GRANARY_S3_CLIENT, client, netty, aws or minio",
         "GRANARY_DIR, dir, ~/cache, a directory without ~",
