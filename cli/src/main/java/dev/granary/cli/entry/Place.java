@@ -233,7 +233,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
     private static Path path(String text) throws ConfigException {
         if (text.isBlank()) { // such as a variable of a shell that is not set
             throw new ConfigException(
-                    "A place is empty; give a directory, s3://NAME/PREFIX or" + " file:///PATH");
+                    "A place is empty; give a directory, s3://NAME/PREFIX or file:///PATH");
         }
         if (text.startsWith("~")) {
             throw new ConfigException(
