@@ -127,7 +127,7 @@ record Tool(
         for (String variable : variables) {
             String value = environment.getOrDefault(variable, "");
             if (!value.isBlank()) {
-                return path(value).resolve(below);
+                return path(value + "/" + below);
             }
         }
         Matcher matcher = VARIABLE.matcher(standard);
@@ -152,13 +152,20 @@ record Tool(
         return path(matcher.appendTail(text).toString());
     }
 
-    /** Returns the path that a text names. */
+    /**
+     * Returns the directory that a text names: such a variable may be empty, or lead to the root.
+     */
     Path path(String text) throws ConfigException {
         try {
-            return Path.of(text).toAbsolutePath().normalize();
+            Path path = Path.of(text).toAbsolutePath().normalize();
+            if (!text.isBlank() && path.getFileName() != null) {
+                return path;
+            }
         } catch (InvalidPathException e) {
-            throw new ConfigException("The directory of " + name + " is not a path: " + text);
+            // as below
         }
+        throw new ConfigException("The directory of " + name + " is not a path below the root: "
+                + (text.isBlank() ? "it is empty" : text));
     }
 
     /** Makes a program use {@code directory}, by variables of its environment. */

@@ -95,13 +95,7 @@ public record Wrap(
         Map<Tool, Path> selected = new LinkedHashMap<>();
         for (Map.Entry<String, String> each : directories.entrySet()) {
             Tool tool = Tool.ofDirectory(each.getKey());
-            Path directory = tool.path(each.getValue());
-            // such as by a variable of a shell that is not set
-            if (each.getValue().isBlank() || directory.getFileName() == null) {
-                throw new ConfigException("--dir " + each.getKey()
-                        + "=PATH is empty, or the root; give a directory of the tool.");
-            }
-            selected.put(tool, directory);
+            selected.put(tool, tool.path(each.getValue()));
         }
         for (String name : tools) {
             Tool tool = Tool.named(name);

@@ -46,6 +46,16 @@ class ToolTest {
                 Path.of("/fast/.cache/flashinfer"),
                 Tool.named("flashinfer").directory(environment));
         assertEquals(Path.of("/neo"), Tool.named("neo").directory(environment));
+        environment.put("FLASHINFER_WORKSPACE_BASE", "/");
+        assertEquals(
+                Path.of("/.cache/flashinfer"), Tool.named("flashinfer").directory(environment));
+    }
+
+    @Test
+    @DisplayName("the root is the directory of no tool")
+    void root() throws Exception {
+        Tool numba = Tool.named("numba");
+        assertThrows(ConfigException.class, () -> numba.directory(Map.of("NUMBA_CACHE_DIR", "/")));
     }
 
     @Test
