@@ -153,7 +153,9 @@ record Tool(
     }
 
     /**
-     * Returns the directory that a text names: such a variable may be empty, or lead to the root.
+     * Returns the directory that a text names.
+     *
+     * @throws ConfigException if it names none, or the root, as with an unset variable of a shell
      */
     Path path(String text) throws ConfigException {
         try {
@@ -164,8 +166,9 @@ record Tool(
         } catch (InvalidPathException e) {
             // as below
         }
-        throw new ConfigException("The directory of " + name + " is not a path below the root: "
-                + (text.isBlank() ? "it is empty" : text));
+        throw new ConfigException(
+                "The directory of " + name + " is empty, the root, or not a path: '" + text
+                        + "'; give --dir " + name + "=PATH.");
     }
 
     /** Makes a program use {@code directory}, by variables of its environment. */
