@@ -80,7 +80,7 @@ final class ContainerBytes {
         return new ContainerBytes(bytes.slice((int) at, (int) length), start + at);
     }
 
-    /** Returns the offset after a part, which must be there. */
+    /** Returns the offset after a part, without reading it. */
     long end(long at, long length) throws MalformedContainerException {
         check(at, length);
         return at + length;
@@ -111,7 +111,7 @@ final class ContainerBytes {
         return text(0, (int) Math.min(limit, length()));
     }
 
-    /** Returns a part that is there as ISO 8859-1 characters. */
+    /** Returns the characters of a part that was checked by {@link #end}, as ISO 8859-1. */
     String text(long at, int length) {
         byte[] copy = new byte[length];
         bytes.get((int) at, copy);

@@ -90,17 +90,16 @@ final class PoclReader {
     private static void checkFiles(ContainerBytes files) throws MalformedContainerException {
         long at = 0;
         while (at < files.length()) {
-            long pathBytes = files.unsignedInt(at);
-            checkPath(files, at + Integer.BYTES, pathBytes);
-            at += Integer.BYTES + pathBytes;
-            at = files.end(at + Integer.BYTES, files.unsignedInt(at));
+            long path = at + Integer.BYTES;
+            long end = files.end(path, files.unsignedInt(at));
+            checkPath(files, path, end - path);
+            at = files.end(end + Integer.BYTES, files.unsignedInt(end));
         }
     }
 
     /** The driver appends the path to its cache directory and writes the file. */
     private static void checkPath(ContainerBytes files, long at, long length)
             throws MalformedContainerException {
-        files.end(at, length);
         String path = files.text(at, (int) Math.min(length, PATH_LIMIT));
         if (length == 0 || length >= PATH_LIMIT || path.indexOf('\0') >= 0) {
             throw new MalformedContainerException("a file name of " + length + " bytes");
