@@ -318,7 +318,8 @@ class CompilerProcessesTest {
                 ProcessHandle process = ProcessHandle.of(parent.pid()).orElseThrow();
                 process.destroy();
                 process.onExit().join(); // it deletes its files at last
-                assertThrows(NullPointerException.class, parent::answer, "a killed compiler");
+                // the end of the output, without a line about a killed compiler
+                assertThrows(NullPointerException.class, parent::answer);
             }
             compilers.forEach(compiler -> compiler.onExit().join());
         }
