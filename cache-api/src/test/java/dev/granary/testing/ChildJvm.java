@@ -13,7 +13,6 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * A launcher of a main class of the test class path in its own JVM. All Java processes of tests are
@@ -29,9 +28,6 @@ public final class ChildJvm {
             "-XX:+UseSerialGC",
             "-XX:+UnlockDiagnosticVMOptions",
             "-XX:-BytecodeVerificationRemote");
-
-    /** A JVM that cannot use its archive runs without it, and would print the reason. */
-    private static final String QUIET_JVM = "-Xlog:disable";
 
     private static final long LIMIT_MINUTES = 10;
 
@@ -74,27 +70,6 @@ public final class ChildJvm {
     public ChildJvm classPath(Predicate<Path> included) {
         classPath = classPath.stream().filter(included).toList();
         return this;
-    }
-
-    /**
-     * Takes classes from an archive in {@code target}. The JVM makes it at the end of the first
-     * process whose main class is in a jar: its class path then has no directories, which an
-     * archive cannot have. Elsewhere they come after the jars, which must be those of the archive.
-     */
-    public ChildJvm archived() {
-        boolean isInJar = main.getProtectionDomain()
-                .getCodeSource()
-                .getLocation()
-                .getPath()
-                .endsWith(".jar");
-        classPath = Stream.of(true, false)
-                .limit(isInJar ? 1 : 2)
-                .flatMap(isJar ->
-                        classPath.stream().filter(part -> Files.isRegularFile(part) == isJar))
-                .toList();
-        Path archive = Path.of("target", "classes.jsa").toAbsolutePath();
-        flags("-XX:SharedArchiveFile=" + archive, QUIET_JVM);
-        return isInJar ? flags("-XX:+AutoCreateSharedArchive") : this;
     }
 
     /** Sets the working directory. */

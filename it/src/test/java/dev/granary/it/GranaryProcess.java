@@ -48,7 +48,6 @@ final class GranaryProcess {
     static ChildJvm jvm(Class<?> main, Path driverCache, Map<String, String> variables) {
         return ChildJvm.of(main)
                 .shortLived()
-                .archived()
                 .withoutVariables("GRANARY_", "AWS_")
                 .variables(DriverVariables.withoutCaches(driverCache))
                 .variables(Map.of("XDG_CONFIG_HOME", "/nonexistent"))

@@ -26,7 +26,7 @@ final class CommandShell {
     CommandShell(Path directory) throws IOException {
         this.directory = Files.createDirectories(directory);
         this.bin = Files.createDirectories(directory.resolve("bin"));
-        List<String> command = ChildJvm.of(Main.class).shortLived().archived().words();
+        List<String> command = ChildJvm.of(Main.class).shortLived().words();
         script("granary", "exec '" + String.join("' '", command) + "' \"$@\"");
     }
 
