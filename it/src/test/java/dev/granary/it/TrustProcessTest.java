@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -43,17 +44,35 @@ class TrustProcessTest {
                 trusted.toString());
     }
 
+    /** Starts a server with a bucket, which each process uses. */
+    private EmbeddedS3 server() throws Exception {
+        EmbeddedS3 server = EmbeddedS3.start(null);
+        server.createBucket("kernels");
+        environment.putAll(Map.of(
+                "GRANARY_BUCKET", "s3://kernels/team",
+                "GRANARY_S3_ENDPOINT", server.endpoint().toString(),
+                "AWS_ACCESS_KEY_ID", server.accessKey(),
+                "AWS_SECRET_ACCESS_KEY", server.secretKey(),
+                "AWS_REGION", "us-east-1"));
+        return server;
+    }
+
+    /** Returns a manifest with one kernel. */
+    private String manifest() throws IOException {
+        return Files.writeString(
+                        directory.resolve("kernels.toml"), """
+            [[kernel]]
+            name = "scale"
+            source = "%s/scale.cl"
+            """.formatted(TestManifests.resources()))
+                .toString();
+    }
+
     @Test
     @DisplayName("a foreign job publishes first: a reader compiles, CI replaces what it left, and"
             + " all that anybody did before becomes signed only by a review")
     void foreignFirst() throws Exception {
-        Path kernels = directory.resolve("kernels.toml");
-        Files.writeString(kernels, """
-            [[kernel]]
-            name = "scale"
-            source = "%s/scale.cl"
-            """.formatted(TestManifests.resources()));
-        String manifest = kernels.toString();
+        String manifest = manifest();
         GranaryProcess.Result keys =
                 run("admin", Map.of(), "keys", "--create", "ci", "--out", directory.toString());
         assertEquals(0, keys.exitCode(), keys::toString);
@@ -62,14 +81,7 @@ class TrustProcessTest {
         String key = Files.readString(secret).strip();
         assertFalse(keys.toString().contains(key.substring(20)), keys::toString);
         assertTrue(Files.getPosixFilePermissions(secret).size() == 2, "the owner's only");
-        try (EmbeddedS3 server = EmbeddedS3.start(null)) {
-            server.createBucket("kernels");
-            environment.putAll(Map.of(
-                    "GRANARY_BUCKET", "s3://kernels/team",
-                    "GRANARY_S3_ENDPOINT", server.endpoint().toString(),
-                    "AWS_ACCESS_KEY_ID", server.accessKey(),
-                    "AWS_SECRET_ACCESS_KEY", server.secretKey(),
-                    "AWS_REGION", "us-east-1"));
+        try (EmbeddedS3 _ = server()) {
             GranaryProcess.Result foreign = run("foreign", Map.of(), "get", "--json", manifest);
             assertEquals(0, foreign.exitCode(), foreign::toString);
 
@@ -97,14 +109,6 @@ class TrustProcessTest {
             GranaryProcess.Result inspected = run("second", require(open), "inspect", id);
             assertTrue(inspected.out().contains("signed by ci"), inspected::toString);
 
-            // of a bucket without them, since a kernel that is there needs no publication
-            Map<String, String> unsigned = new HashMap<>(require(open));
-            unsigned.put("GRANARY_BUCKET", "s3://kernels/empty?trust=require");
-            GranaryProcess.Result refused =
-                    run("foreign", unsigned, "populate", "--json", manifest);
-            assertEquals(1, refused.exitCode(), refused::toString);
-            assertTrue(refused.toString().contains("it is not signed"), refused::toString);
-
             GranaryProcess.Result promoted = run(
                     "ci",
                     signing,
@@ -117,6 +121,19 @@ class TrustProcessTest {
             reviewed.put("GRANARY_BUCKET", "s3://kernels/reviewed?trust=require");
             GranaryProcess.Result third = run("third", reviewed, "get", "--json", manifest);
             assertEquals(1, third.summary("bucket"), third::toString);
+        }
+    }
+
+    @Test
+    @Tag("exhaustive") // by default TrustTest
+    @DisplayName("where signatures are required, populate without a key fails, and says so")
+    void unsigned() throws Exception {
+        run("ci", Map.of(), "keys", "--create", "ci", "--out", directory.toString());
+        try (EmbeddedS3 _ = server()) {
+            GranaryProcess.Result refused =
+                    run("foreign", require(directory.resolve("ci.pub")), "populate", manifest());
+            assertEquals(1, refused.exitCode(), refused::toString);
+            assertTrue(refused.toString().contains("it is not signed"), refused::toString);
         }
     }
 
