@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Semaphore;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 
@@ -34,7 +35,8 @@ import java.util.stream.IntStream;
  * Reader of all packs of one target, in large ranges and several at a time, which passes on every
  * verified entry. Thread-safe.
  *
- * <p>On request it also reads unpacked entries, with one request each.
+ * <p>On request it also reads unpacked entries, with one request each, {@value #UNPACKED_WORKERS}
+ * or {@value #UNPACKED_BYTES} bytes at a time.
  *
  * <p>Memory holds at most {@value #WORKERS} ranges, each at most {@value #MAX_RANGE_BYTES} bytes, a
  * gap and one entry long. For each range, decompressed entries take at most {@value #BATCH_BYTES}
@@ -44,8 +46,11 @@ public final class BulkEntryReader {
     /** The number of ranges that are read at once. */
     static final int WORKERS = 8;
 
-    /** The number of unpacked entries that are read at once, each with its own bytes in memory. */
+    /** The number of unpacked entries that are read at once. */
     static final int UNPACKED_WORKERS = 32;
+
+    /** The bytes of unpacked entries that are read at once; a longer one is read alone. */
+    private static final int UNPACKED_BYTES = 128 << 20;
 
     private static final int MIN_RANGE_BYTES = 8 << 20;
     private static final int MAX_RANGE_BYTES = 16 << 20;
@@ -176,14 +181,39 @@ public final class BulkEntryReader {
             byte[] memory = new byte[longestRange];
             return range -> read(range, memory, receiver, skippedEntries);
         });
+        Semaphore memory = new Semaphore(UNPACKED_BYTES, true); // fair: long entries have turns
         ParallelTasks.run(
                 unpackedWorkers,
                 plan.unpacked(),
-                () -> entry -> read(entry, receiver, skippedEntries));
+                () -> entry ->
+                        within(memory, entry.bytes(), () -> read(entry, receiver, skippedEntries)));
         ParallelTasks.run(
-                unpackedWorkers,
-                List.copyOf(skippedEntries.retryable()),
-                () -> skipped -> readCopies(skipped, plan.copies(skipped.id()), receiver));
+                unpackedWorkers, List.copyOf(skippedEntries.retryable()), () -> skipped -> {
+                    List<BulkReadPlan.Copy> copies = plan.copies(skipped.id());
+                    long longest = copies.stream()
+                            .mapToLong(BulkEntryReader::bytes)
+                            .max()
+                            .orElse(0);
+                    within(memory, longest, () -> readCopies(skipped, copies, receiver));
+                });
+    }
+
+    private static long bytes(BulkReadPlan.Copy copy) {
+        return switch (copy) {
+            case BulkReadPlan.Copy.InPack packed -> packed.location().length();
+            case BulkReadPlan.Copy.Unpacked unpacked -> unpacked.entry().bytes();
+        };
+    }
+
+    /** Reads {@code bytes}, or what has no known length, when there is memory for it. */
+    private static void within(Semaphore memory, long bytes, Runnable read) {
+        int share = bytes > 0 ? (int) Math.min(bytes, UNPACKED_BYTES) : UNPACKED_BYTES;
+        memory.acquireUninterruptibly(share);
+        try {
+            read.run();
+        } finally {
+            memory.release(share);
+        }
     }
 
     /** An entry that could not be read from its first location. */

@@ -463,6 +463,34 @@ class BulkEntryReaderTest {
                 0, reader.plan(BulkEntryReader.UnpackedEntries.SKIP, _ -> true).unpackedEntries());
     }
 
+    /** Reads unpacked entries of this length, and returns how many were read at once. */
+    private int readAtOnce(int count, long bytes) throws InterruptedException {
+        BulkReadPlan plan = new BulkReadPlan(8 << 20, _ -> true);
+        for (int i = 0; i < count; i++) {
+            Sha256 id = entries.id().hash();
+            plan.add(new UnpackedEntry(id, id.hex(), bytes, "version"));
+        }
+        AtomicInteger running = new AtomicInteger();
+        AtomicInteger most = new AtomicInteger();
+        store.beforeEach(() -> {
+            most.accumulateAndGet(running.incrementAndGet(), Math::max);
+            LockSupport.parkNanos(50_000_000); // others would begin meanwhile
+            running.decrementAndGet();
+        });
+        reader.run(plan, taken);
+        assertEquals(count, taken.skippedEntries.getAndSet(0), "all are absent");
+        return most.get();
+    }
+
+    @Test
+    @DisplayName("unpacked entries that are read at once have at most 128 MiB, or are alone")
+    void memory() throws Exception {
+        assertEquals(1, readAtOnce(3, 100 * MIB));
+        assertEquals(1, readAtOnce(2, 1024 * MIB));
+        assertTrue(readAtOnce(6, 60 * MIB) <= 2);
+        assertTrue(readAtOnce(6, 1000) > 1);
+    }
+
     @Test
     @DisplayName("an unpacked entry that grew since the listing is cut off there: reported, and"
             + " nothing of it is received")
