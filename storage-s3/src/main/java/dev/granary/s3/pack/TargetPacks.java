@@ -37,8 +37,13 @@ final class TargetPacks {
     private final Executor executor;
     private final ReentrantLock lock = new ReentrantLock();
     private final AtomicBoolean isRefreshing = new AtomicBoolean();
-    private volatile @Nullable PackView current;
-    private volatile long refreshAt;
+    private volatile @Nullable Known current;
+
+    /**
+     * What is known, and when to ask again. One object, since a lookup that sees the time of a new
+     * view, but not the view, would take the old one for all there is.
+     */
+    private record Known(PackView view, long refreshAt) {}
 
     TargetPacks(
             ObjectStore background,
@@ -60,14 +65,14 @@ final class TargetPacks {
      * @param store sends the requests of this call
      */
     PackView view(ObjectStore store) {
-        PackView known = current;
+        Known known = current;
         if (known == null) {
             return update(store, null);
         }
-        if (schedule.isDue(refreshAt) && isRefreshing.compareAndSet(false, true)) {
-            refreshInBackground();
+        if (schedule.isDue(known.refreshAt) && isRefreshing.compareAndSet(false, true)) {
+            refreshInBackground(known.view);
         }
-        return known;
+        return known.view;
     }
 
     /**
@@ -84,15 +89,16 @@ final class TargetPacks {
 
     /** Returns true if a lookup should read the head again before it reports an id as absent. */
     boolean isRefreshDue(PackView view) {
+        Known known = current;
         return (!view.isKnown() || isOutOfDate(view))
-                && (schedule.isDue(refreshAt) || current != view);
+                && (known == null || known.view != view || schedule.isDue(known.refreshAt));
     }
 
-    private void refreshInBackground() {
+    private void refreshInBackground(PackView seen) {
         try {
             executor.execute(() -> {
                 try {
-                    update(background, current);
+                    update(background, seen);
                 } finally {
                     isRefreshing.set(false);
                 }
@@ -105,23 +111,25 @@ final class TargetPacks {
     /** Reads the head, unless another thread has since {@code seen}. */
     private PackView update(ObjectStore store, @Nullable PackView seen) {
         if (!tryLock(lock, store)) {
-            PackView known = current;
-            return known != null ? known : unknown("another lookup reads it, which takes long");
+            Known known = current;
+            return known != null
+                    ? known.view
+                    : unknown("another lookup reads it, which takes long");
         }
         try {
-            PackView known = current;
-            if (known != seen && known != null) {
-                return known;
+            Known known = current;
+            if (known != null && known.view != seen) {
+                return known.view;
             }
-            PackView read = known == null ? first(store) : next(store, known);
+            Known read = known == null ? first(store) : next(store, known.view);
             current = read;
-            return read;
+            return read.view;
         } finally {
             lock.unlock();
         }
     }
 
-    private PackView first(ObjectStore store) {
+    private Known first(ObjectStore store) {
         Optional<PackIndexCache.CachedHead> cached = indexCache.head();
         if (cached.isPresent()) {
             Register.Stored head = cached.get().stored();
@@ -129,9 +137,9 @@ final class TargetPacks {
             if (base.isPresent() == head.head().base().isPresent()) {
                 Optional<Long> ago = Optional.of(
                         schedule.wallMillis().getAsLong() - cached.get().confirmedMillis());
-                refreshAt = schedule.nextRefresh(ago);
-                return new PackView(
+                PackView view = new PackView(
                         Optional.of(head), base, LoadResult.ABSENT, schedule.before(ago));
+                return new Known(view, schedule.nextRefresh(ago));
             }
         }
         return next(store, unknown(""));
@@ -145,7 +153,7 @@ final class TargetPacks {
                 RefreshSchedule.Moment.NEVER);
     }
 
-    private PackView next(ObjectStore store, PackView known) {
+    private Known next(ObjectStore store, PackView known) {
         Register register = settings.register(store, keys.namespace());
         try {
             Optional<Register.Stored> head = known.head().isPresent()
@@ -154,13 +162,21 @@ final class TargetPacks {
             RefreshSchedule.Moment now = schedule.now();
             if (head.isEmpty()) {
                 indexCache.removeHead();
-                refreshAt = schedule.nextRefresh(Optional.empty());
-                return new PackView(head, Optional.empty(), LoadResult.ABSENT, now);
+                return new Known(
+                        new PackView(head, Optional.empty(), LoadResult.ABSENT, now),
+                        schedule.nextRefresh(Optional.empty()));
             }
-            return withBase(register, head.get(), known, now).withIndexesOf(known);
+            PackView view = withBase(register, head.get(), known, now).withIndexesOf(known);
+            if (view.isKnown()) {
+                indexCache.store(head.get(), view.packs());
+            }
+            return new Known(
+                    view,
+                    view.isKnown() ? schedule.nextRefresh(Optional.empty()) : schedule.nextTry());
         } catch (RegisterException e) {
-            refreshAt = schedule.nextTry();
-            return known.isKnown() ? known : unknown(String.valueOf(e.getMessage()));
+            return new Known(
+                    known.isKnown() ? known : unknown(String.valueOf(e.getMessage())),
+                    schedule.nextTry());
         }
     }
 
@@ -194,14 +210,7 @@ final class TargetPacks {
                 }
             }
         }
-        PackView view = new PackView(Optional.of(head), base, otherwise, now);
-        if (view.isKnown()) {
-            refreshAt = schedule.nextRefresh(Optional.empty());
-            indexCache.store(head, view.packs());
-        } else {
-            refreshAt = schedule.nextTry();
-        }
-        return view;
+        return new PackView(Optional.of(head), base, otherwise, now);
     }
 
     /** Reads a base, twice if it seems lost: a single wrong answer proves nothing. */
