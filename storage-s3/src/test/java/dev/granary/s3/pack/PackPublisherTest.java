@@ -79,8 +79,8 @@ class PackPublisherTest {
         return new PackPublisher(register, new PackNamer(register, evidence::add), unpacked);
     }
 
-    private static StoreResult notUnpacked(Entry entry) {
-        throw new AssertionError("published unpacked: " + entry.id());
+    private StoreResult notUnpacked(Entry entry) {
+        throw new AssertionError("published unpacked: " + entry.id() + "; evidence: " + evidence);
     }
 
     private static void assertStored(List<StoreResult> all) {
@@ -216,7 +216,7 @@ class PackPublisherTest {
                     }
                 },
                 bucket.ticker,
-                PackPublisherTest::notUnpacked);
+                this::notUnpacked);
         assertStored(PackFixture.publish(overtaken, ours));
         assertEquals(2, bucket.head().recent().size());
         assertSoundHead();
@@ -260,7 +260,7 @@ class PackPublisherTest {
     void atOnce() throws Exception {
         List<List<Entry>> batches = Stream.generate(() -> some(2)).limit(200).toList();
         Race.run(8, number -> {
-            PackPublisher one = publisher(store, new TestTicker(), PackPublisherTest::notUnpacked);
+            PackPublisher one = publisher(store, new TestTicker(), this::notUnpacked);
             for (int i = number; i < batches.size(); i += 8) {
                 assertStored(PackFixture.publish(one, batches.get(i)));
             }
@@ -441,7 +441,7 @@ class PackPublisherTest {
                     }
                 },
                 bucket.ticker,
-                PackPublisherTest::notUnpacked);
+                this::notUnpacked);
     }
 
     @Test
