@@ -37,13 +37,13 @@ final class TargetPacks {
     private final Executor executor;
     private final ReentrantLock lock = new ReentrantLock();
     private final AtomicBoolean isRefreshing = new AtomicBoolean();
-    private volatile @Nullable Known current;
+    private volatile @Nullable State current;
 
     /**
-     * What is known, and when to ask again. One object, since a lookup that sees the time of a new
-     * view, but not the view, would take the old one for all there is.
+     * A view, and the time of its next refresh. They change together: with the old view and the new
+     * time, a lookup would not read the head again.
      */
-    private record Known(PackView view, long refreshAt) {}
+    private record State(PackView view, long refreshAt) {}
 
     TargetPacks(
             ObjectStore background,
@@ -65,7 +65,7 @@ final class TargetPacks {
      * @param store sends the requests of this call
      */
     PackView view(ObjectStore store) {
-        Known known = current;
+        State known = current;
         if (known == null) {
             return update(store, null);
         }
@@ -89,7 +89,7 @@ final class TargetPacks {
 
     /** Returns true if a lookup should read the head again before it reports an id as absent. */
     boolean isRefreshDue(PackView view) {
-        Known known = current;
+        State known = current;
         return (!view.isKnown() || isOutOfDate(view))
                 && (known == null || known.view != view || schedule.isDue(known.refreshAt));
     }
@@ -111,17 +111,17 @@ final class TargetPacks {
     /** Reads the head, unless another thread has since {@code seen}. */
     private PackView update(ObjectStore store, @Nullable PackView seen) {
         if (!tryLock(lock, store)) {
-            Known known = current;
+            State known = current;
             return known != null
                     ? known.view
                     : unknown("another lookup reads it, which takes long");
         }
         try {
-            Known known = current;
+            State known = current;
             if (known != null && known.view != seen) {
                 return known.view;
             }
-            Known read = known == null ? first(store) : next(store, known.view);
+            State read = known == null ? first(store) : next(store, known.view);
             current = read;
             return read.view;
         } finally {
@@ -129,7 +129,7 @@ final class TargetPacks {
         }
     }
 
-    private Known first(ObjectStore store) {
+    private State first(ObjectStore store) {
         Optional<PackIndexCache.CachedHead> cached = indexCache.head();
         if (cached.isPresent()) {
             Register.Stored head = cached.get().stored();
@@ -139,7 +139,7 @@ final class TargetPacks {
                         schedule.wallMillis().getAsLong() - cached.get().confirmedMillis());
                 PackView view = new PackView(
                         Optional.of(head), base, LoadResult.ABSENT, schedule.before(ago));
-                return new Known(view, schedule.nextRefresh(ago));
+                return new State(view, schedule.nextRefresh(ago));
             }
         }
         return next(store, unknown(""));
@@ -153,7 +153,7 @@ final class TargetPacks {
                 RefreshSchedule.Moment.NEVER);
     }
 
-    private Known next(ObjectStore store, PackView known) {
+    private State next(ObjectStore store, PackView known) {
         Register register = settings.register(store, keys.namespace());
         try {
             Optional<Register.Stored> head = known.head().isPresent()
@@ -162,19 +162,18 @@ final class TargetPacks {
             RefreshSchedule.Moment now = schedule.now();
             if (head.isEmpty()) {
                 indexCache.removeHead();
-                return new Known(
+                return new State(
                         new PackView(head, Optional.empty(), LoadResult.ABSENT, now),
                         schedule.nextRefresh(Optional.empty()));
             }
             PackView view = withBase(register, head.get(), known, now).withIndexesOf(known);
-            if (view.isKnown()) {
-                indexCache.store(head.get(), view.packs());
+            if (!view.isKnown()) {
+                return new State(view, schedule.nextTry());
             }
-            return new Known(
-                    view,
-                    view.isKnown() ? schedule.nextRefresh(Optional.empty()) : schedule.nextTry());
+            indexCache.store(head.get(), view.packs());
+            return new State(view, schedule.nextRefresh(Optional.empty()));
         } catch (RegisterException e) {
-            return new Known(
+            return new State(
                     known.isKnown() ? known : unknown(String.valueOf(e.getMessage())),
                     schedule.nextTry());
         }

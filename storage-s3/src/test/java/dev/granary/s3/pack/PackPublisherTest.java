@@ -56,7 +56,7 @@ import java.util.stream.Stream;
 class PackPublisherTest {
     private static final String HEAD = PackFixture.KEYS.head();
 
-    /** A clock that stands still: one that pauses advance would end a swap that often loses. */
+    /** A clock that stands still. If pauses advanced it, a swap would soon reach its limit. */
     private static final Ticker STOPPED = new Ticker() {
         @Override
         public long nanos() {

@@ -35,8 +35,8 @@ import java.util.stream.IntStream;
  * Reader of all packs of one target, in large ranges and several at a time, which passes on every
  * verified entry. Thread-safe.
  *
- * <p>On request it also reads unpacked entries, with one request each, {@value #UNPACKED_WORKERS}
- * or {@value #UNPACKED_BYTES} bytes at a time.
+ * <p>On request it also reads unpacked entries, with one request each: {@value #UNPACKED_WORKERS}
+ * at a time, but at most {@value #UNPACKED_BYTES} bytes or one longer entry.
  *
  * <p>Memory holds at most {@value #WORKERS} ranges, each at most {@value #MAX_RANGE_BYTES} bytes, a
  * gap and one entry long. For each range, decompressed entries take at most {@value #BATCH_BYTES}
@@ -205,7 +205,7 @@ public final class BulkEntryReader {
         };
     }
 
-    /** Reads {@code bytes}, or what has no known length, when there is memory for it. */
+    /** Runs a read of {@code bytes} when there is memory for them; 0 is an unknown length. */
     private static void within(Semaphore memory, long bytes, Runnable read) {
         int share = bytes > 0 ? (int) Math.min(bytes, UNPACKED_BYTES) : UNPACKED_BYTES;
         memory.acquireUninterruptibly(share);
