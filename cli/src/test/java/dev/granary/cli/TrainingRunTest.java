@@ -3,6 +3,8 @@ package dev.granary.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.testing.ChildJvm;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -19,10 +21,13 @@ class TrainingRunTest {
     void commandsSucceed(@TempDir Path directory) throws IOException, InterruptedException {
         Path granary = Files.writeString(directory.resolve("granary"), """
                 #!/bin/sh
-                '%s/bin/java' -cp '%s' --enable-native-access=ALL-UNNAMED "$RECORD_AOT" "$@" 2>&1 |
-                  tee -a '%s/log'
+                '%s/bin/java' %s -cp '%s' --enable-native-access=ALL-UNNAMED \\
+                  "$RECORD_AOT" "$@" 2>&1 | tee -a '%s/log'
                 """.formatted(
-                System.getProperty("java.home"), System.getProperty("java.class.path"), directory));
+                        System.getProperty("java.home"),
+                        String.join(" ", ChildJvm.SHORT_RUN),
+                        System.getProperty("java.class.path"),
+                        directory));
         assertTrue(granary.toFile().setExecutable(true));
 
         Process recording = new ProcessBuilder("../package/record", granary.toString())

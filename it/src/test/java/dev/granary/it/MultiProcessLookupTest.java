@@ -33,6 +33,7 @@ class MultiProcessLookupTest {
     private Path directory = Path.of("");
 
     @Test
+    @Tag("exhaustive") // by default killedHolder, and two threads and processes of a bucket
     @DisplayName("two processes look up the same kernels at once: each kernel is compiled once,"
             + " all results are right")
     void compiledOnce() throws Exception {

@@ -21,6 +21,8 @@ import dev.granary.s3.store.WriteResult;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -32,6 +34,7 @@ import java.util.Map;
 import java.util.function.IntSupplier;
 
 /** Tests of both transports against a server that misbehaves on the wire. */
+@Execution(ExecutionMode.CONCURRENT) // they wait
 class MalformedResponseTest {
     private static final long LIMIT = 1 << 20;
 

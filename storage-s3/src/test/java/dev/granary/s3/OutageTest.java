@@ -18,6 +18,8 @@ import dev.granary.testing.TestTicker;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -30,6 +32,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /** Tests of lasting outages: black holes, storms of refusals, and one failing object among many. */
+@Execution(ExecutionMode.CONCURRENT) // they wait
 class OutageTest {
     private static final Duration REQUEST = Duration.ofMillis(300);
     private static final Duration DEADLINE = Duration.ofSeconds(1);

@@ -27,6 +27,8 @@ import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -42,6 +44,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /** Tests of both transports and their layers against slow and silent servers. */
+@Execution(ExecutionMode.CONCURRENT) // they wait
 class StallTest {
     private static final Duration SHORT = Duration.ofMillis(100);
 
