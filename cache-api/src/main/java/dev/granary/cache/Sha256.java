@@ -90,7 +90,7 @@ public final class Sha256 {
 
     @Override
     public int hashCode() {
-        return Arrays.hashCode(digest);
+        return (int) prefix();
     }
 
     @Override

@@ -49,14 +49,6 @@ public final class EntrySignature {
     private final int index; // of the leaf; its bits tell on which side each hash is
     private final byte[] path; // the hashes beside it, from the leaf to the root
 
-    /** A hash of a tree whose root has a verified signature. */
-    record Verified(ByteBuffer signature, Sha256 hash) {
-        @Override
-        public int hashCode() {
-            return hash.hashCode(); // buffers hash byte by byte
-        }
-    }
-
     EntrySignature(String keyName, byte[] value, int index, byte[] path) {
         this.keyName = keyName;
         this.value = value;
@@ -95,18 +87,20 @@ public final class EntrySignature {
     }
 
     /**
-     * Returns true if {@code key} made this signature for {@code entry}.
+     * Returns true if {@code key} signed {@code entry}: by this signature, or by one that was
+     * verified before.
      *
-     * @param known what was verified before with that key; what is verified now is added
+     * @param known the hashes of trees that the key has signed; those that are verified now are
+     *     added
      */
-    boolean isBy(PublicKey key, Entry entry, Set<Verified> known) {
-        List<Verified> reached = new ArrayList<>();
-        Verified here = new Verified(ByteBuffer.wrap(value), leaf(entry));
+    boolean isBy(PublicKey key, Entry entry, Set<Sha256> known) {
+        List<Sha256> reached = new ArrayList<>();
+        Sha256 here = leaf(entry);
         for (int at = 0; !known.contains(here); at += Sha256.BYTES) {
             reached.add(here);
             if (at == path.length) {
                 synchronized (known) { // for others with this root, a wait is cheaper than a check
-                    if (!known.contains(here) && !isBy(key, message(here.hash, keyName))) {
+                    if (!known.contains(here) && !isBy(key, message(here, keyName))) {
                         return false;
                     }
                     known.add(here);
@@ -114,10 +108,9 @@ public final class EntrySignature {
                 break;
             }
             Sha256 beside = Sha256.ofDigest(Arrays.copyOfRange(path, at, at + Sha256.BYTES));
-            reached.add(new Verified(here.signature, beside));
+            reached.add(beside);
             boolean isLeft = ((index >> (at / Sha256.BYTES)) & 1) == 0;
-            Sha256 above = isLeft ? node(here.hash, beside) : node(beside, here.hash);
-            here = new Verified(here.signature, above);
+            here = isLeft ? node(here, beside) : node(beside, here);
         }
         known.addAll(reached);
         return true;

@@ -3,8 +3,8 @@ package dev.granary.cache.format;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.LoadResult.DamageKind;
+import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.format.EntrySignature.Verified;
 import dev.granary.cache.support.Warnings;
 
 import java.security.PublicKey;
@@ -22,13 +22,13 @@ public final class TrustPolicy {
     /** The policy of a place whose writers are trusted. */
     public static final TrustPolicy OFF = new TrustPolicy(Mode.OFF, "", Map.of());
 
-    /** The largest number of hashes that are remembered for a key, each in some 150 bytes. */
+    /** The largest number of hashes that are remembered for a key, each in some 100 bytes. */
     private static final int MAX_VERIFIED = 50_000;
 
     private final Mode mode;
     private final String place;
     private final Map<String, Optional<PublicKey>> keys;
-    private final Map<String, Set<Verified>> verified = new ConcurrentHashMap<>(); // by key
+    private final Map<String, Set<Sha256>> verified = new ConcurrentHashMap<>(); // by key
 
     /** Treatment of entries without a signature that counts. */
     public enum Mode {
@@ -115,7 +115,8 @@ public final class TrustPolicy {
         if (key.isEmpty()) {
             return Optional.of("it is signed by " + name + ", which was revoked");
         }
-        Set<Verified> known = verified.computeIfAbsent(name, _ -> ConcurrentHashMap.newKeySet());
+        Set<Sha256> known = verified.computeIfAbsent(
+                name, _ -> ConcurrentHashMap.newKeySet(MAX_VERIFIED / 2)); // growing takes time
         if (known.size() >= MAX_VERIFIED) {
             known.clear();
         }
