@@ -48,7 +48,7 @@ class RandomPlansTest {
     @DisplayName("plans drawn once compute what their nests say, and change nothing else")
     void sample() throws Exception {
         try (PlanHarness harness = new PlanHarness()) {
-            harness.check(RandomPlans.fixed(10));
+            harness.check(RandomPlans.fixed(6));
         }
     }
 

@@ -66,8 +66,8 @@ class PopulateDevicesTest {
     }
 
     @Test
-    @DisplayName("one populate compiles for all devices, of which each target has its entries; an"
-            + " unknown one is a wrong use")
+    @Tag("exhaustive") // by default PopulateOfflineTest.deviceAndTarget
+    @DisplayName("one populate compiles for all devices, of which each target has its entries")
     void all() throws Exception {
         writeManifest();
         try (TestFleet fleet = new TestFleet(directory)) {
@@ -77,6 +77,14 @@ class PopulateDevicesTest {
             assertEquals(
                     targets(all).size(),
                     all.getAsJsonObject("summary").get("compiled").getAsInt());
+        }
+    }
+
+    @Test
+    @DisplayName("an unknown device is a wrong use")
+    void unknown() throws Exception {
+        writeManifest();
+        try (TestFleet fleet = new TestFleet(directory)) {
             // each device before an unknown one would cost a process
             String[] unknown = {"--device", "abacus,0"};
             Cli.run(arguments(fleet, "other", unknown).toArray(String[]::new))

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonParser;
 
+import dev.granary.coordinator.config.KeyTexts;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.s3.embedded.EmbeddedS3;
 
@@ -54,11 +55,11 @@ class ActionTest {
         summary = directory.resolve("summary.md");
         server = EmbeddedS3.start(null);
         server.createBucket("kernels");
-        shell.run(Map.of(), List.of("granary", "keys", "--create", "ci-2026"));
-        signingKey = Files.readString(directory.resolve("ci-2026.key"));
+        KeyTexts.Pair keys = KeyTexts.create("ci-2026");
+        signingKey = keys.privateKey();
         secrets = Map.of(
                 "GRANARY_DIR", directory.resolve("runner").toString(),
-                "GRANARY_TRUSTED_KEYS", Files.readString(directory.resolve("ci-2026.pub")),
+                "GRANARY_TRUSTED_KEYS", keys.publicKey(),
                 "AWS_ACCESS_KEY_ID", server.accessKey(),
                 "AWS_SECRET_ACCESS_KEY", server.secretKey());
     }
