@@ -33,7 +33,7 @@ class MultiProcessLookupTest {
     private Path directory = Path.of("");
 
     @Test
-    @Tag("exhaustive") // by default killedHolder, and two threads and processes of a bucket
+    @Tag("exhaustive") // by default killedHolder
     @DisplayName("two processes look up the same kernels at once: each kernel is compiled once,"
             + " all results are right")
     void compiledOnce() throws Exception {
@@ -55,6 +55,7 @@ class MultiProcessLookupTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("two processes look up the same kernels of the bucket at once: one GET per"
             + " kernel from the machine, and at most one for packs from each process")
     void fetchedOnce() throws Exception {

@@ -127,6 +127,7 @@ class RecordingTest {
     }
 
     @Test
+    @Tag("exhaustive") // by default OwnEnginesTest, in one process
     @DisplayName("populate of the recording of the README's program, then this program on an"
             + " empty machine: nothing is compiled")
     void readme() throws Exception {

@@ -1,5 +1,7 @@
 package dev.granary.cli.entry;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -13,9 +15,12 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.StoredEntry;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.TrustPolicy;
 import dev.granary.cli.Cli;
 import dev.granary.cli.Main;
 import dev.granary.coordinator.TestFleet;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.KeyTexts;
 import dev.granary.local.EntryFiles;
 import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
@@ -35,6 +40,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
@@ -143,6 +150,32 @@ class CopyTest {
         assertCounts(json(0, third, directory.resolve("new/fourth").toString()), 30, 0, 0, 0);
         assertHas(directory.resolve("new/fourth").toString(), all);
         assertCounts(json(0, third, from), 0, 30, 0, 0);
+    }
+
+    @Test
+    @DisplayName("copy --sign signs what is there, by the key of the environment only")
+    void signed() throws Exception {
+        List<Entry> all = fill(from, 3, 1000);
+        copy(from, to, "--sign").exits(2).reports("GRANARY_SIGNING_KEY");
+        KeyTexts.Pair keys = KeyTexts.create("ci");
+        Cli.of(ChildJvm.of(Main.class)
+                        .shortLived()
+                        .variables(Map.of("GRANARY_SIGNING_KEY", keys.privateKey()))
+                        .run("copy", from, to, "--sign"))
+                .exits(0);
+        TrustPolicy policy = GranaryConfig.builder()
+                .trust("warn")
+                .trustedKeys(keys.publicKey())
+                .build()
+                .localTrust();
+        try (LocalTier tier =
+                LocalTier.open(LocalTierConfig.builder(Path.of(to)).build())) {
+            for (Entry entry : all) {
+                assertEquals(
+                        Optional.empty(),
+                        policy.objection(assertThat(tier.load(entry.id())).isHit()));
+            }
+        }
     }
 
     @Test
