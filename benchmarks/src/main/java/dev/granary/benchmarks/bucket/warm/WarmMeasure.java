@@ -29,7 +29,7 @@ public final class WarmMeasure {
     private static final int SPARE_REQUESTS = 10;
 
     /** The number of fills for each policy: one fill varies by more than the policies differ. */
-    private static final int TRUST_FILLS = 24;
+    private static final int TRUST_FILLS = 48;
 
     private final BucketSettings settings;
     private final BucketWorkspace workplace;
