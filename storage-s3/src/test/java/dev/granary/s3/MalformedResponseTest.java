@@ -34,7 +34,7 @@ import java.util.Map;
 import java.util.function.IntSupplier;
 
 /** Tests of both transports against a server that misbehaves on the wire. */
-@Execution(ExecutionMode.CONCURRENT) // they wait
+@Execution(ExecutionMode.CONCURRENT) // its tests mostly wait
 class MalformedResponseTest {
     private static final long LIMIT = 1 << 20;
 

@@ -32,7 +32,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /** Tests of lasting outages: black holes, storms of refusals, and one failing object among many. */
-@Execution(ExecutionMode.CONCURRENT) // they wait
+@Execution(ExecutionMode.CONCURRENT) // its tests mostly wait
 class OutageTest {
     private static final Duration REQUEST = Duration.ofMillis(300);
     private static final Duration DEADLINE = Duration.ofSeconds(1);

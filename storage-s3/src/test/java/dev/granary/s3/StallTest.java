@@ -44,7 +44,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /** Tests of both transports and their layers against slow and silent servers. */
-@Execution(ExecutionMode.CONCURRENT) // they wait
+@Execution(ExecutionMode.CONCURRENT) // its tests mostly wait
 class StallTest {
     private static final Duration SHORT = Duration.ofMillis(100);
 

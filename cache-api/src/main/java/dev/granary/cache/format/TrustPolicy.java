@@ -116,7 +116,8 @@ public final class TrustPolicy {
             return Optional.of("it is signed by " + name + ", which was revoked");
         }
         Set<Sha256> known = verified.computeIfAbsent(
-                name, _ -> ConcurrentHashMap.newKeySet(MAX_VERIFIED / 2)); // growing takes time
+                name,
+                _ -> ConcurrentHashMap.newKeySet(MAX_VERIFIED / 2)); // else rehashed ten times
         if (known.size() >= MAX_VERIFIED) {
             known.clear();
         }
