@@ -28,48 +28,27 @@ import java.util.function.ToLongFunction;
 @Timeout(600)
 class MultiProcessLookupTest {
     private static final int KERNELS = 2;
+    private static final int PROCESSES = 8;
 
     @TempDir
     private Path directory = Path.of("");
 
     @Test
     @Tag("exhaustive") // by default killedHolder
-    @DisplayName("two processes look up the same kernels at once: each kernel is compiled once,"
+    @DisplayName("eight processes look up the same kernels at once: each kernel is compiled once,"
             + " all results are right")
     void compiledOnce() throws Exception {
-        compiledOnce(2);
-    }
-
-    @Test
-    @Tag("exhaustive")
-    @DisplayName("the same with eight processes")
-    void compiledOnceByEight() throws Exception {
-        compiledOnce(8);
-    }
-
-    private void compiledOnce(long processes) throws Exception {
-        List<Result> results = atOnce(processes, on("machine", Map.of()));
+        List<Result> results = atOnce(on("machine", Map.of()));
         assertEquals(KERNELS, sum(results, Result::compiled), results::toString);
-        assertEquals((processes - 1) * KERNELS, sum(results, Result::local), results::toString);
+        assertEquals((PROCESSES - 1) * KERNELS, sum(results, Result::local), results::toString);
         assertUnharmed(KERNELS, results);
     }
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("two processes look up the same kernels of the bucket at once: one GET per"
+    @DisplayName("eight processes look up the same kernels of the bucket at once: one GET per"
             + " kernel from the machine, and at most one for packs from each process")
     void fetchedOnce() throws Exception {
-        fetchedOnce(2);
-    }
-
-    @Test
-    @Tag("exhaustive")
-    @DisplayName("the same with eight processes")
-    void fetchedOnceByEight() throws Exception {
-        fetchedOnce(8);
-    }
-
-    private void fetchedOnce(long processes) throws Exception {
         try (EmbeddedS3 server = EmbeddedS3.start(null)) {
             server.createBucket("counted");
             Map<String, String> online = Map.of(
@@ -84,16 +63,16 @@ class MultiProcessLookupTest {
                 assertEquals(KERNELS, ci.result().compiled());
             }
             server.resetRequests();
-            List<Result> results = atOnce(processes, on("machine", online));
+            List<Result> results = atOnce(on("machine", online));
             long packRequests = server.requests().get() - KERNELS;
             assertTrue(
-                    packRequests >= 1 && packRequests <= processes,
+                    packRequests >= 1 && packRequests <= PROCESSES,
                     packRequests + " requests for packs; " + results);
             assertEquals(1, server.requests().put(), "the note of use of the machine");
             assertEquals(server.requests().get() + 1, server.requests().total(), results::toString);
             assertEquals(0, sum(results, Result::compiled), results::toString);
             assertEquals(KERNELS, sum(results, Result::bucket), results::toString);
-            assertEquals((processes - 1) * KERNELS, sum(results, Result::local), results::toString);
+            assertEquals((PROCESSES - 1) * KERNELS, sum(results, Result::local), results::toString);
             assertUnharmed(KERNELS, results);
         }
     }
@@ -147,11 +126,10 @@ class MultiProcessLookupTest {
     }
 
     /** Starts all processes, and lets them continue when all are ready. */
-    private static List<Result> atOnce(long processes, Map<String, String> machine)
-            throws Exception {
+    private static List<Result> atOnce(Map<String, String> machine) throws Exception {
         List<LookupProcess> all = new ArrayList<>();
         try {
-            for (int i = 0; i < processes; i++) {
+            for (int i = 0; i < PROCESSES; i++) {
                 all.add(LookupProcess.start(machine, KERNELS));
             }
             for (LookupProcess one : all) {
