@@ -8,6 +8,9 @@ import java.util.concurrent.locks.LockSupport;
  * has one.
  */
 public final class Await {
+    private static final long MIN_PAUSE_NANOS = 100_000;
+    private static final long MAX_PAUSE_NANOS = 5_000_000;
+
     private Await() {}
 
     /** A condition. */
@@ -23,11 +26,13 @@ public final class Await {
      * @throws IllegalStateException if the thread is interrupted
      */
     public static <X extends Exception> void holds(Condition<X> condition) throws X {
+        long pause = MIN_PAUSE_NANOS;
         while (!condition.holds()) {
             if (Thread.currentThread().isInterrupted()) {
                 throw new IllegalStateException("Interrupted: the test ran out of time");
             }
-            LockSupport.parkNanos(100_000);
+            LockSupport.parkNanos(pause);
+            pause = Math.min(2 * pause, MAX_PAUSE_NANOS); // others use the processor meanwhile
         }
     }
 

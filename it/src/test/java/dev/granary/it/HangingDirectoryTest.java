@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.granary.testing.Await;
 import dev.granary.testing.SystemTool;
 
 import org.junit.jupiter.api.DisplayName;
@@ -37,9 +38,8 @@ class HangingDirectoryTest {
                     .inheritIO()
                     .start();
             Mount mount = new Mount(path, server);
-            while (server.isAlive() && !SystemTool.run("mountpoint", "-q", path.toString())) {
-                Thread.onSpinWait();
-            }
+            Await.holds(
+                    () -> !server.isAlive() || SystemTool.run("mountpoint", "-q", path.toString()));
             assumeTrue(server.isAlive(), "this user may not mount a FUSE file system");
             return mount;
         }

@@ -7,6 +7,7 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 
 import dev.granary.s3.embedded.EmbeddedS3;
+import dev.granary.testing.Await;
 import dev.granary.testing.TestRuns;
 import dev.granary.testing.TestSeed;
 
@@ -157,10 +158,7 @@ class WrapProcessTest {
             try (var in = wrapped.process().outputWriter()) {
                 in.write("hello\n");
             }
-            while (!Files.exists(ready)) {
-                assertTrue(wrapped.process().isAlive());
-                Thread.onSpinWait();
-            }
+            Await.holds(() -> Files.exists(ready) || !wrapped.process().isAlive());
             Files.delete(ready);
             int sent = new ProcessBuilder(
                             "kill",

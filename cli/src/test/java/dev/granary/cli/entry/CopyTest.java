@@ -26,6 +26,7 @@ import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
+import dev.granary.testing.Await;
 import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.AfterEach;
@@ -342,9 +343,7 @@ class CopyTest {
     void killed() throws Exception {
         List<Entry> all = fill(from, 150, 100_000);
         ChildJvm.Recording copy = ChildJvm.of(Main.class).shortLived().record("copy", from, to);
-        while (copy.process().isAlive() && listed(to).size() < 20) {
-            Thread.onSpinWait();
-        }
+        Await.holds(() -> !copy.process().isAlive() || listed(to).size() >= 20);
         copy.process().destroyForcibly().waitFor();
         copy.end();
         int whole = listed(to).size();

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Implementation of all primitives of one test, identified by name. The test sets the parts of each
@@ -85,7 +86,7 @@ final class TestImplementation implements CompositeImplementation<TestImplementa
     /** Waits without reaction to interrupts, as a compiler does. */
     static void await(CountDownLatch latch) {
         while (latch.getCount() > 0) {
-            Thread.onSpinWait();
+            LockSupport.parkNanos(100_000);
         }
     }
 }
