@@ -140,6 +140,7 @@ class IntelNamespacesTest {
     }
 
     @Test
+    @Tag("exhaustive") // by default CrossNamespaceTest
     @DisplayName("real binaries in the local tier and in a bucket: OpenCL never restores Level"
             + " Zero's")
     void never() throws Exception {

@@ -171,6 +171,7 @@ class FleetProcessTest {
     }
 
     @Test
+    @Tag("exhaustive") // by default with one that is killed
     @DisplayName("3 machines with a shared directory compile each of 6 absent kernels once")
     void sharedDirectory() throws Exception {
         prepare(shared(), 3, 6, 3000, 6);
@@ -215,7 +216,8 @@ class FleetProcessTest {
     }
 
     @Test
-    @DisplayName("The same with a shared directory")
+    @DisplayName("A killed machine with a shared directory costs at most one more compile; the"
+            + " others get all kernels")
     void killedInSharedDirectory() throws Exception {
         killed(shared());
     }
