@@ -2,6 +2,7 @@ package dev.granary.benchmarks.restore;
 
 import dev.granary.benchmarks.harness.BenchmarkCommand;
 import dev.granary.benchmarks.harness.Report;
+import dev.granary.benchmarks.restore.RestoreTimes.Phase;
 import dev.granary.cache.Backend;
 import dev.granary.cli.kernel.TemporaryDirectory;
 import dev.granary.coordinator.Granary;
@@ -17,12 +18,19 @@ import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.spirv.SpirvCompiler;
 
+import org.jspecify.annotations.Nullable;
+
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.Writer;
 import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -34,9 +42,9 @@ import java.util.Optional;
  * or the bucket. Each includes loading and, unless the device is simulated, the first launch of
  * every kernel.
  *
- * <p>The report has medians for three states of the JVM: the first round, in which it loads and
- * interprets most of the code; the rounds after it; and the last rounds, for which it has compiled
- * the code.
+ * <p>The report has medians for three states of the JVM: the first rounds of several processes, in
+ * which it loads and interprets most of the code; the rounds after the first; and the last rounds,
+ * for which it has compiled the code.
  *
  * <p>The drivers' own caches must be off, since they would be measured instead: otherwise the
  * benchmark refuses to run.
@@ -53,6 +61,12 @@ public final class RestoreBenchmark extends BenchmarkCommand {
     static final Map<String, String> CACHES_OFF = Map.of(
             "POCL_KERNEL_CACHE", "0", "NEO_CACHE_PERSISTENT", "0", "CUDA_CACHE_DISABLE", "1");
 
+    /** Number of times that each program is built. */
+    static final int BUILD_ROUNDS = 3;
+
+    /** Number of times that each program is restored in each way. */
+    private static final int RESTORE_ROUNDS = Phase.WARM.to();
+
     private static final int USAGE = 2;
 
     @Option(
@@ -68,6 +82,19 @@ public final class RestoreBenchmark extends BenchmarkCommand {
             paramLabel = "NAME",
             description = "only this program of the demo; may be given several times")
     private List<String> kernels = List.of();
+
+    @Option(
+            names = "--processes",
+            paramLabel = "N",
+            defaultValue = "7",
+            description = "processes whose first rounds are measured; ${DEFAULT-VALUE}")
+    private int processes;
+
+    @Option(
+            names = "--first-round",
+            hidden = true,
+            description = "write the times of one round to this file and end")
+    private @Nullable Path firstRound;
 
     /** Runs the benchmark; takes some minutes. */
     public static void main(String[] arguments) {
@@ -88,6 +115,7 @@ public final class RestoreBenchmark extends BenchmarkCommand {
         if (!known.containsAll(kernels)) {
             throw wrong("--kernel must be one of " + String.join(", ", known));
         }
+        requireAtLeast("--processes", processes, 1);
         for (Map.Entry<String, String> off : CACHES_OFF.entrySet()) {
             if (!off.getValue().equals(System.getenv(off.getKey()))) {
                 throw wrong("Set " + off.getKey() + "=" + off.getValue()
@@ -148,17 +176,10 @@ public final class RestoreBenchmark extends BenchmarkCommand {
             throw wrong(cause);
         }
         progress().println("No device of Level Zero: Intel's driver simulates one ...");
-        List<String> command = new ArrayList<>();
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
-        command.addAll(List.of(
-                "-cp",
-                System.getProperty("java.class.path"),
-                RestoreBenchmark.class.getName(),
-                "--backend",
-                backend));
-        addOption(command, "--json", json().map(file -> file.toAbsolutePath().toString()));
-        kernels.forEach(name -> addOption(command, "--kernel", Optional.of(name)));
+        List<String> command = command();
+        command.addAll(List.of("--processes", Integer.toString(processes)));
+        json().ifPresent(file ->
+                command.addAll(List.of("--json", file.toAbsolutePath().toString())));
         try (TemporaryDirectory directory = new TemporaryDirectory("granary-restore-")) {
             ProcessBuilder builder = new ProcessBuilder(command)
                     .directory(directory.path().toFile())
@@ -174,20 +195,47 @@ public final class RestoreBenchmark extends BenchmarkCommand {
         }
     }
 
-    private static void addOption(List<String> command, String name, Optional<String> value) {
-        value.ifPresent(given -> command.addAll(List.of(name, given)));
+    /** Returns the command of a process that measures the same programs. */
+    private List<String> command() {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
+        command.addAll(List.of(
+                "-cp",
+                System.getProperty("java.class.path"),
+                RestoreBenchmark.class.getName(),
+                "--backend",
+                backend));
+        kernels.forEach(name -> command.addAll(List.of("--kernel", name)));
+        return command;
     }
 
     private void measure(KernelEngine engine, Optional<SpirvCompiler> frontEnd, String device)
             throws Exception {
         Optional<String> simulation = DriverVariables.simulationDigest();
-        RestoreTurns turns = new RestoreTurns(engine, frontEnd, simulation);
-        try (RestoreStores stores = new RestoreStores(parent(null), progress())) {
-            Report report = report(Map.of(
-                    "buildRounds", RestoreTurns.BUILD_ROUNDS,
-                    "restoreRounds", RestoreTurns.RESTORE_ROUNDS));
-            report.heading(heading(device, simulation.isPresent()));
-            stores.say("building each program " + RestoreTurns.BUILD_ROUNDS + " times");
+        if (firstRound != null) {
+            write(firstRound, run(new RestoreTurns(engine, frontEnd, simulation, 0), 1));
+            return;
+        }
+        Report report = report(Map.of(
+                "processes", processes,
+                "buildRounds", BUILD_ROUNDS,
+                "restoreRounds", RESTORE_ROUNDS));
+        report.heading(heading(device, simulation.isPresent()));
+        Map<String, RestoreTimes> first = firstRounds();
+        RestoreTables tables = new RestoreTables(
+                first,
+                run(new RestoreTurns(engine, frontEnd, simulation, BUILD_ROUNDS), RESTORE_ROUNDS));
+        report.add(tables.programs(engine.target()));
+        report.add(tables.totals());
+    }
+
+    /** Builds and restores the programs, and returns the times of each by its name. */
+    private Map<String, RestoreTimes> run(RestoreTurns turns, int rounds) throws Exception {
+        try (RestoreStores stores = new RestoreStores(
+                parent(null),
+                firstRound == null ? progress() : new PrintWriter(Writer.nullWriter()))) {
+            stores.say("building each program");
             try (Granary filler = stores.openForFilling()) {
                 for (Program kernel : Programs.all()) {
                     if (kernels.isEmpty() || kernels.contains(kernel.name())) {
@@ -195,21 +243,53 @@ public final class RestoreBenchmark extends BenchmarkCommand {
                     }
                 }
             }
-            stores.say("restoring each program in " + RestoreTurns.RESTORE_ROUNDS + " rounds");
+            stores.say("restoring each program, rounds: " + rounds);
             try (Granary local = stores.openLocal();
                     Granary requiring = stores.openRequiring();
                     Granary remote = stores.openBucket();
                     BareObjectReader objects = stores.openBare()) {
                 remote.connect();
                 var caches = new RestoreTurns.Caches(local, requiring, remote, objects);
-                for (int round = 0; round < RestoreTurns.RESTORE_ROUNDS; round++) {
+                for (int round = 0; round < rounds; round++) {
                     turns.restore(round, caches);
                 }
             }
-            RestoreTables tables = new RestoreTables(turns.times());
-            report.add(tables.programs(engine.target()));
-            report.add(tables.totals());
         }
+        return turns.times();
+    }
+
+    /**
+     * Returns the times of the first round in each of several processes. That of one process is a
+     * sample of a tenth of a second, which varies by a third.
+     */
+    private Map<String, RestoreTimes> firstRounds() throws Exception {
+        Map<String, RestoreTimes> times = new LinkedHashMap<>();
+        try (TemporaryDirectory directory = new TemporaryDirectory("granary-restore-")) {
+            Path file = directory.path().resolve("first-round");
+            for (int i = 1; i <= processes; i++) {
+                progress().println("first round of process " + i + " of " + processes);
+                List<String> command = command();
+                command.addAll(List.of("--first-round", file.toString()));
+                int exitCode = new ProcessBuilder(command).inheritIO().start().waitFor();
+                if (exitCode != 0) {
+                    throw new IllegalStateException("the process ended with " + exitCode);
+                }
+                for (String line : Files.readAllLines(file)) {
+                    String[] cells = line.split(" ");
+                    times.computeIfAbsent(cells[0], _ -> new RestoreTimes())
+                            .record(RestoreWay.valueOf(cells[1]), Double.parseDouble(cells[2]));
+                }
+            }
+        }
+        return times;
+    }
+
+    /** Writes a line with program, way and milliseconds for each restore. */
+    private static void write(Path file, Map<String, RestoreTimes> times) throws IOException {
+        List<String> lines = new ArrayList<>();
+        times.forEach((program, each) -> RestoreTurns.RESTORES.forEach(way ->
+                each.of(way).forEach(millis -> lines.add(program + " " + way + " " + millis))));
+        Files.write(file, lines);
     }
 
     private static String[] heading(String device, boolean isSimulated) {

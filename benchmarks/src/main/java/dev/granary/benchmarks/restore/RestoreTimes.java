@@ -1,13 +1,16 @@
 package dev.granary.benchmarks.restore;
 
-import java.util.Arrays;
+import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 
-/** The times of one program: for each way a time for each round, in milliseconds. */
+/**
+ * The times of one program in milliseconds: for each way those of all rounds of one process, or of
+ * the first rounds of several.
+ */
 final class RestoreTimes {
-    private final Map<RestoreWay, double[]> times = new EnumMap<>(RestoreWay.class);
+    private final Map<RestoreWay, List<Double>> times = new EnumMap<>(RestoreWay.class);
 
     /**
      * The rounds that belong to one state of the JVM.
@@ -17,22 +20,24 @@ final class RestoreTimes {
      * @param to the round after the last one
      */
     record Phase(String label, int from, int to) {
-        /** The round in which the JVM loads and interprets most of the code. */
-        static final Phase FIRST = new Phase("first round", 0, 1);
+        /** The first rounds of all processes, in which their JVMs interpret most of the code. */
+        static final Phase FIRST = new Phase("first round", 0, Integer.MAX_VALUE);
 
         /** Rounds in which the JVM still compiles the code. */
         static final Phase EARLY = new Phase("rounds 3 to 11", 2, 11);
 
         /** Rounds for which the JVM has compiled the lookup, too. */
         static final Phase WARM = new Phase("rounds 201 to 240", 200, 240);
-
-        /** All phases in their order. */
-        static final List<Phase> ALL = List.of(FIRST, EARLY, WARM);
     }
 
-    /** Records the time of a round. */
-    void record(RestoreWay way, int rounds, int round, double millis) {
-        times.computeIfAbsent(way, _ -> new double[rounds])[round] = millis;
+    /** Records the time of the next round. */
+    void record(RestoreWay way, double millis) {
+        times.computeIfAbsent(way, _ -> new ArrayList<>()).add(millis);
+    }
+
+    /** Returns the times of a way, by round. */
+    List<Double> of(RestoreWay way) {
+        return times.getOrDefault(way, List.of());
     }
 
     /**
@@ -40,14 +45,15 @@ final class RestoreTimes {
      * that of the rounds of the phase, for builds that of all rounds, which are few.
      */
     double median(RestoreWay way, Phase phase) {
-        double[] all = times.get(way);
-        if (all == null) {
-            return Double.NaN;
-        }
-        double[] selected = way == RestoreWay.COMPILE || way == RestoreWay.SPIRV
-                ? all.clone()
-                : Arrays.copyOfRange(all, phase.from(), phase.to());
-        Arrays.sort(selected);
-        return selected[selected.length / 2];
+        List<Double> all = of(way);
+        boolean isBuild = way == RestoreWay.COMPILE || way == RestoreWay.SPIRV;
+        List<Double> selected = all
+                .subList(
+                        isBuild ? 0 : Math.min(phase.from(), all.size()),
+                        isBuild ? all.size() : Math.min(phase.to(), all.size()))
+                .stream()
+                .sorted()
+                .toList();
+        return selected.isEmpty() ? Double.NaN : selected.get(selected.size() / 2);
     }
 }

@@ -26,13 +26,8 @@ import java.util.concurrent.Callable;
  * that all are measured in the same state of the JVM.
  */
 final class RestoreTurns {
-    /** Number of times that each program is built. */
-    static final int BUILD_ROUNDS = 3;
-
-    /** Number of times that each program is restored in each way. */
-    static final int RESTORE_ROUNDS = RestoreTimes.Phase.WARM.to();
-
-    private static final List<RestoreWay> RESTORES = List.of(
+    /** The ways that restore, which take turns. */
+    static final List<RestoreWay> RESTORES = List.of(
             RestoreWay.DRIVER,
             RestoreWay.LOCAL,
             RestoreWay.SIGNED,
@@ -42,6 +37,7 @@ final class RestoreTurns {
     private final KernelEngine engine;
     private final Optional<SpirvCompiler> frontEnd;
     private final Optional<String> simulation;
+    private final int buildRounds;
     private final Map<Program, Stored> programs = new LinkedHashMap<>();
 
     /** A program with its binaries and its times. */
@@ -57,24 +53,25 @@ final class RestoreTurns {
      * @param frontEnd a compiler to SPIR-V; empty if there is none, or if the device takes none
      * @param simulation the digest of a simulated device, which launches nothing; empty for a real
      *     one
+     * @param buildRounds the number of times that each program is built, before it is stored
      */
     RestoreTurns(
-            KernelEngine engine, Optional<SpirvCompiler> frontEnd, Optional<String> simulation) {
+            KernelEngine engine,
+            Optional<SpirvCompiler> frontEnd,
+            Optional<String> simulation,
+            int buildRounds) {
         this.engine = engine;
         this.frontEnd = frontEnd;
         this.simulation = simulation;
+        this.buildRounds = buildRounds;
     }
 
     /** Adds a program: builds it, and stores it through {@code filler}. */
     void build(Program kernel, Granary filler) throws Exception {
         KernelDescriptor descriptor = kernel.descriptor(engine.target(), simulation.orElse(""));
         RestoreTimes times = new RestoreTimes();
-        for (int i = 0; i < BUILD_ROUNDS; i++) {
-            times.record(
-                    RestoreWay.COMPILE,
-                    BUILD_ROUNDS,
-                    i,
-                    ready(kernel, () -> engine.create(descriptor)));
+        for (int i = 0; i < buildRounds; i++) {
+            times.record(RestoreWay.COMPILE, ready(kernel, () -> engine.create(descriptor)));
         }
         if (frontEnd.isPresent()) {
             buildFromSpirv(fromSpirv(descriptor, frontEnd.get()), kernel, times);
@@ -94,9 +91,8 @@ final class RestoreTurns {
 
     private void buildFromSpirv(KernelDescriptor spirv, Program kernel, RestoreTimes times)
             throws Exception {
-        for (int i = 0; i < BUILD_ROUNDS; i++) {
-            times.record(
-                    RestoreWay.SPIRV, BUILD_ROUNDS, i, ready(kernel, () -> engine.create(spirv)));
+        for (int i = 0; i < buildRounds; i++) {
+            times.record(RestoreWay.SPIRV, ready(kernel, () -> engine.create(spirv)));
         }
     }
 
@@ -125,11 +121,7 @@ final class RestoreTurns {
                 RestoreWay way = RESTORES.get(Math.floorMod(turn, RESTORES.size()));
                 program.getValue()
                         .times()
-                        .record(
-                                way,
-                                RESTORE_ROUNDS,
-                                round,
-                                restore(way, program.getKey(), program.getValue(), caches));
+                        .record(way, restore(way, program.getKey(), program.getValue(), caches));
             }
             first++;
         }

@@ -51,7 +51,15 @@ class RestoreBenchmarkTest {
                 .variables(variables)
                 .directory(directory)
                 .mergeErrors()
-                .run("--backend", backend, "--kernel", "vector-add", "--json", json.toString());
+                .run(
+                        "--backend",
+                        backend,
+                        "--kernel",
+                        "vector-add",
+                        "--processes",
+                        "1",
+                        "--json",
+                        json.toString());
         String text = result.out();
         assumeTrue(!text.contains("apt-get install") || Files.exists(json), text);
         assertEquals(0, result.exitCode(), text);
@@ -134,23 +142,18 @@ class RestoreBenchmarkTest {
     private static double slower(RestoreWay bare, double bareMillis, double lookupMillis) {
         RestoreTimes times = new RestoreTimes();
         RestoreWay lookup = bare == RestoreWay.DRIVER ? RestoreWay.LOCAL : RestoreWay.BUCKET;
-        for (int round = 0; round < RestoreTurns.RESTORE_ROUNDS; round++) {
+        for (int round = 0; round < RestoreTimes.Phase.WARM.to(); round++) {
             // the rounds before a warm JVM do not count
             boolean isWarm = round >= RestoreTimes.Phase.WARM.from();
-            record(times, RestoreWay.DRIVER, round, 1);
-            record(times, RestoreWay.LOCAL, round, 1);
-            record(times, RestoreWay.GET_DRIVER, round, 1);
-            record(times, RestoreWay.BUCKET, round, 1);
-            record(times, bare, round, bareMillis);
-            record(times, lookup, round, isWarm ? lookupMillis : 99);
+            for (RestoreWay way : RestoreTurns.RESTORES) {
+                times.record(
+                        way,
+                        way == bare ? bareMillis : way != lookup ? 1 : isWarm ? lookupMillis : 99);
+            }
         }
-        List<Goal> goals = new RestoreTables(Map.of("one", times)).goals(target("intel"));
+        List<Goal> goals = new RestoreTables(Map.of(), Map.of("one", times)).goals(target("intel"));
         assertEquals(2, goals.size(), "none of PoCL's");
         return goals.get(bare == RestoreWay.DRIVER ? 0 : 1).figure();
-    }
-
-    private static void record(RestoreTimes times, RestoreWay way, int round, double millis) {
-        times.record(way, RestoreTurns.RESTORE_ROUNDS, round, millis);
     }
 
     private static Target target(String vendor) {
@@ -161,11 +164,11 @@ class RestoreBenchmarkTest {
     @DisplayName("The sum of the local tier has a goal for PoCL only")
     void goalOfPocl() {
         RestoreTimes times = new RestoreTimes();
-        for (int round = 0; round < RestoreTurns.RESTORE_ROUNDS; round++) {
-            record(times, RestoreWay.DRIVER, round, 10);
-            record(times, RestoreWay.LOCAL, round, 10.6);
+        for (int round = 0; round < RestoreTimes.Phase.WARM.to(); round++) {
+            times.record(RestoreWay.DRIVER, 10);
+            times.record(RestoreWay.LOCAL, 10.6);
         }
-        RestoreTables tables = new RestoreTables(Map.of("one", times));
+        RestoreTables tables = new RestoreTables(Map.of(), Map.of("one", times));
         Goal sum = tables.goals(target("pocl")).getFirst();
         assertEquals("local / driver, all programs", sum.name());
         assertEquals(1.06, sum.figure(), 1e-9);
