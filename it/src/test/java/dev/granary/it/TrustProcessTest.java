@@ -69,7 +69,6 @@ class TrustProcessTest {
     }
 
     @Test
-    @Tag("exhaustive") // by default TrustTest of storage-s3
     @DisplayName("a foreign job publishes first: a reader compiles, and CI replaces what it left")
     void foreignFirst() throws Exception {
         String manifest = manifest();

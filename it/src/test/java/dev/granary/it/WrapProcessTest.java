@@ -175,7 +175,6 @@ class WrapProcessTest {
     }
 
     @Test
-    @Tag("exhaustive") // by default WrapTest
     @DisplayName("killed at any moment of a run: what others fetch is whole, and a later run"
             + " publishes the rest that the local directory has")
     void killed() throws Exception {
