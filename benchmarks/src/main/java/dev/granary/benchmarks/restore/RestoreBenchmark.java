@@ -195,7 +195,7 @@ public final class RestoreBenchmark extends BenchmarkCommand {
         }
     }
 
-    /** Returns the command of a process that measures the same programs. */
+    /** Returns the command line of this benchmark for the same programs, in another process. */
     private List<String> command() {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -259,8 +259,8 @@ public final class RestoreBenchmark extends BenchmarkCommand {
     }
 
     /**
-     * Returns the times of the first round in each of several processes. That of one process is a
-     * sample of a tenth of a second, which varies by a third.
+     * Returns the times of the first round in several new processes. One process alone varies by a
+     * third, since its round takes a tenth of a second.
      */
     private Map<String, RestoreTimes> firstRounds() throws Exception {
         Map<String, RestoreTimes> times = new LinkedHashMap<>();

@@ -45,13 +45,10 @@ final class RestoreTimes {
      * that of the rounds of the phase, for builds that of all rounds, which are few.
      */
     double median(RestoreWay way, Phase phase) {
-        List<Double> all = of(way);
         boolean isBuild = way == RestoreWay.COMPILE || way == RestoreWay.SPIRV;
-        List<Double> selected = all
-                .subList(
-                        isBuild ? 0 : Math.min(phase.from(), all.size()),
-                        isBuild ? all.size() : Math.min(phase.to(), all.size()))
-                .stream()
+        List<Double> selected = of(way).stream()
+                .skip(isBuild ? 0 : phase.from())
+                .limit(phase.to() - phase.from())
                 .sorted()
                 .toList();
         return selected.isEmpty() ? Double.NaN : selected.get(selected.size() / 2);
