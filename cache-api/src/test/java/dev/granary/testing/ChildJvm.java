@@ -26,6 +26,9 @@ public final class ChildJvm {
     public static final List<String> SHORT_RUN = List.of(
             "-XX:TieredStopAtLevel=1",
             "-XX:+UseSerialGC",
+            "-XX:+IgnoreUnrecognizedVMOptions",
+            "-XX:+UseTransparentHugePages",
+            "-Xlog:pagesize=off",
             "-XX:+UnlockDiagnosticVMOptions",
             "-XX:-BytecodeVerificationRemote");
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -16,6 +17,7 @@ import java.nio.file.Path;
 /** Tests of the training runs of the ahead-of-time caches. */
 class TrainingRunTest {
     @Test
+    @Tag("exhaustive")
     @DisplayName("the commands of the training runs succeed: a file goes through a bucket, else the"
             + " caches would lack the classes of buckets without a sign")
     void commandsSucceed(@TempDir Path directory) throws IOException, InterruptedException {

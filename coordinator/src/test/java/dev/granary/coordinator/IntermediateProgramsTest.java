@@ -205,6 +205,7 @@ class IntermediateProgramsTest {
     }
 
     @Test
+    @Tag("exhaustive") // by default withoutCompiler
     @DisplayName("without a compiler and without an intermediate program, the message"
             + " names the packages to install; the lookup costs four requests: head, entry, claim,"
             + " failure")
@@ -350,6 +351,7 @@ class IntermediateProgramsTest {
     }
 
     @Test
+    @Tag("exhaustive") // by default truncated
     @DisplayName("a program that the driver refuses is compiled again and replaced; without"
             + " a compiler the driver's reason is the failure")
     void refused() throws Exception {
@@ -367,6 +369,7 @@ class IntermediateProgramsTest {
     }
 
     @Test
+    @Tag("exhaustive") // by default SpirvSupportTest
     @DisplayName("a program of a later version than the device takes never reaches the"
             + " driver, which would end the process: it is compiled again and replaced; without a"
             + " compiler the version is the failure")

@@ -10,6 +10,7 @@ import dev.granary.s3.UseNotes.UseNote;
 import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -45,6 +46,7 @@ class UseNotesProcessTest {
     }
 
     @Test
+    @Tag("exhaustive") // by default UseLogTest
     @DisplayName("of two processes of a machine that end together one sends a note; the ids of"
             + " all, also of one that exits without a close, are in the next one")
     void oneNote(@TempDir Path directory) throws Exception {

@@ -414,6 +414,7 @@ class PopulateOfflineTest {
     }
 
     @Test
+    @Tag("exhaustive") // by default CompilerProcessesTest
     @DisplayName("a populate that is ended leaves no compiler running and no temporary file; one"
             + " that hangs costs its kernel only")
     void ended() throws Exception {
@@ -467,6 +468,7 @@ class PopulateOfflineTest {
     }
 
     @Test
+    @Tag("exhaustive") // by default hitByDevice
     @DisplayName("A device and a declared target are populated by one command")
     void deviceAndTarget() throws Exception {
         requireOcloc();

@@ -292,6 +292,7 @@ class PopulateTruthTest {
     }
 
     @Test
+    @Tag("exhaustive") // by default damaged
     @DisplayName("packs are gone and programs have published unpacked entries: populate reports"
             + " there already, warm reports the pack until compact drops it")
     void packsGoneAndPublishedUnpacked() {
@@ -359,6 +360,7 @@ class PopulateTruthTest {
     }
 
     @Test
+    @Tag("exhaustive") // by default readOnly and checkedFirst
     @DisplayName("a kernel of a later bucket does not count while the populated one refuses"
             + " writes; afterwards it is published there without a compile")
     void hitOfAnotherBucket() {

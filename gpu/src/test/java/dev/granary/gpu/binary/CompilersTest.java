@@ -70,6 +70,7 @@ class CompilersTest {
 
     @Test
     @NeedsPocl
+    @Tag("exhaustive") // by default CompatibilityCheckerTest
     @DisplayName("PoCL's binary is compatible with its device; that of another device is"
             + " incompatible, as its driver says")
     void pocl() throws Exception {

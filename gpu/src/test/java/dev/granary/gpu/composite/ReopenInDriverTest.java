@@ -45,6 +45,7 @@ class ReopenInDriverTest {
     }
 
     @Test
+    @Tag("exhaustive") // by default EngineReopenedTest
     @DisplayName("With an engine for each call, the driver's compiler runs for the launches on the"
             + " first engine only")
     void launchedOnTheFirst() throws Exception {

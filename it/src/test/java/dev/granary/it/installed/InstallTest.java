@@ -7,6 +7,7 @@ import dev.granary.testing.SystemTool;
 
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -84,6 +85,7 @@ class InstallTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("the launcher gives Maven the HOME of the shell, also one with a space")
     void home(@TempDir Path directory) throws Exception {
         Assumptions.assumeTrue(SystemTool.run("mvn", "--version"), "no mvn on the PATH");
