@@ -274,7 +274,7 @@ class PackIndexCacheTest {
             + " one comparison, for all processes")
     void emptiedBucket() {
         for (int i = 0; i < 5; i++) {
-            bucket.publish(entries.entry(10));
+            bucket.publishOther(entries, one);
         }
         bucket.publish(one);
         assertHit(one);
