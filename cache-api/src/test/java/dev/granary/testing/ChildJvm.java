@@ -20,8 +20,8 @@ import java.util.stream.Collectors;
  */
 public final class ChildJvm {
     /**
-     * JVM flags of a short run: no C2 compiler, the serial collector, and no verification of the
-     * classes, which javac has just made.
+     * JVM flags of a short run: no C2 compiler, the serial collector, large pages on Linux, and no
+     * verification of the classes, which javac has just made.
      */
     public static final List<String> SHORT_RUN = List.of(
             "-XX:TieredStopAtLevel=1",

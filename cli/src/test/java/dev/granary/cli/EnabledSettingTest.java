@@ -5,7 +5,6 @@ import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -35,7 +34,6 @@ class EnabledSettingTest {
     }
 
     @Test
-    @Tag("exhaustive") // by default RuntimeSettingsTest
     @DisplayName("A disabled engine compiles in run and stores nothing; populate refuses it, before"
             + " it needs the bucket")
     void disabled() throws Exception {

@@ -331,7 +331,6 @@ class HostileBucketTest {
     }
 
     @Test
-    @Tag("exhaustive") // by default hugeLengths
     @DisplayName("a listing of empty pages without end: ls ends with 1 and the cause")
     void emptyPages() throws Exception {
         assertEachEnds(endless(0), List.of(LS));

@@ -62,7 +62,7 @@ class DegradedHitTest {
     }
 
     @Test
-    @Tag("exhaustive") // by default OpenClEngineTest and IntelDriverTest
+    @Tag("exhaustive") // by default LevelZeroLookupTest
     @DisplayName("a binary that Intel's driver compiles again is counted and stored anew: the"
             + " next process restores it")
     void recompiled() throws Exception {

@@ -205,7 +205,6 @@ class IntermediateProgramsTest {
     }
 
     @Test
-    @Tag("exhaustive") // by default withoutCompiler
     @DisplayName("without a compiler and without an intermediate program, the message"
             + " names the packages to install; the lookup costs four requests: head, entry, claim,"
             + " failure")
@@ -351,7 +350,7 @@ class IntermediateProgramsTest {
     }
 
     @Test
-    @Tag("exhaustive") // by default truncated
+    @Tag("exhaustive") // by default truncated, and LookupTest for refusals
     @DisplayName("a program that the driver refuses is compiled again and replaced; without"
             + " a compiler the driver's reason is the failure")
     void refused() throws Exception {
@@ -369,7 +368,6 @@ class IntermediateProgramsTest {
     }
 
     @Test
-    @Tag("exhaustive") // by default SpirvSupportTest
     @DisplayName("a program of a later version than the device takes never reaches the"
             + " driver, which would end the process: it is compiled again and replaced; without a"
             + " compiler the version is the failure")

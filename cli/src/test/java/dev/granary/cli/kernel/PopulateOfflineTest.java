@@ -468,7 +468,6 @@ class PopulateOfflineTest {
     }
 
     @Test
-    @Tag("exhaustive") // by default hitByDevice
     @DisplayName("A device and a declared target are populated by one command")
     void deviceAndTarget() throws Exception {
         requireOcloc();

@@ -292,7 +292,7 @@ class PopulateTruthTest {
     }
 
     @Test
-    @Tag("exhaustive") // by default damaged
+    @Tag("exhaustive") // by default TargetPackReaderTest and PackCompactorTest
     @DisplayName("packs are gone and programs have published unpacked entries: populate reports"
             + " there already, warm reports the pack until compact drops it")
     void packsGoneAndPublishedUnpacked() {
@@ -360,7 +360,6 @@ class PopulateTruthTest {
     }
 
     @Test
-    @Tag("exhaustive") // by default readOnly and checkedFirst
     @DisplayName("a kernel of a later bucket does not count while the populated one refuses"
             + " writes; afterwards it is published there without a compile")
     void hitOfAnotherBucket() {

@@ -48,7 +48,6 @@ class PoclFaultsTest {
     }
 
     @Test
-    @Tag("exhaustive") // by default launchWhileTaken
     @DisplayName(
             "No compile fails while the JVM gets signals for null pointers, at which the compiler"
                     + " removes its files")
